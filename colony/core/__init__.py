@@ -1,0 +1,1 @@
+"""The pure half: values in, values out; no clock, chance, file, process or log."""

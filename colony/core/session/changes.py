@@ -1,0 +1,86 @@
+"""How the facts of a session change: each a pure step from old facts to new ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from colony.core.endings import Cause, Ending, Exit
+from colony.core.outbox import Effect
+from colony.core.session.facts import Facts, PartFacts, PartKind
+from colony.core.turn import Turn
+
+
+def part_started(facts: Facts, kind: PartKind, agent_session: str, now_ms: int) -> Facts:
+    """A part that is about to be spawned."""
+    part = PartFacts(
+        number=len(facts.parts) + 1,
+        kind=kind,
+        agent_session=agent_session,
+        resumes=False,
+        started_ms=now_ms,
+    )
+    return replace(facts, parts=(*facts.parts, part))
+
+
+def check_again(facts: Facts) -> Facts:
+    """Forget the verdict and the tries before it."""
+    return replace(facts, verdict=None, checks_from=len(facts.parts))
+
+
+def part_changed(facts: Facts, part: PartFacts) -> Facts:
+    """The facts with this part in the place of the one with its number."""
+    parts = tuple(part if each.number == part.number else each for each in facts.parts)
+    return replace(facts, parts=parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What is known of a part once its process is gone."""
+
+    turn: Turn
+    exit: Exit
+    ending: Ending
+    cause: Cause | None
+    now_ms: int
+    answer_sha256: str = ""
+    cleanup: tuple[str, ...] = ()
+
+
+def part_ended(facts: Facts, number: int, end: Ended) -> Facts:
+    """Cost of this part: the agent's total less what earlier parts of its session had counted."""
+    part = facts.parts[number - 1]
+    turn = end.turn
+    seen = sum(
+        each.cost_usd
+        for each in facts.parts
+        if each.agent_session == part.agent_session and each.number < number
+    )
+    known = turn.total_cost_usd is not None
+    return part_changed(
+        facts,
+        replace(
+            part,
+            ended_ms=end.now_ms,
+            ended=end.ending,
+            cause=end.cause,
+            exit_code=end.exit.code,
+            exit_signal=end.exit.signal,
+            steps=turn.turns,
+            cost_usd=max(0.0, (turn.total_cost_usd or 0.0) - seen) if known else 0.0,
+            cost_known=known,
+            total_cost_usd=turn.total_cost_usd,
+            usage=turn.usage,
+            models=turn.models,
+            permission_mode=turn.permission_mode,
+            denials=tuple(f"{each.tool}: {each.detail}" for each in turn.denials),
+            limit_until_ms=turn.limit.until_ms if turn.limit else None,
+            answer_sha256=end.answer_sha256,
+            cleanup=end.cleanup,
+        ),
+    )
+
+
+def effect_done(facts: Facts, effect: Effect) -> Facts:
+    """The outbox with this effect's new status in the place of its old one."""
+    outbox = tuple(effect if each.name == effect.name else each for each in facts.outbox)
+    return replace(facts, outbox=outbox)

@@ -1,0 +1,199 @@
+"""What `session.json` holds: the facts of one session, and the only truth about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, Literal
+
+from colony.core.endings import Cause, Ending
+from colony.core.outbox import Effect
+from colony.core.ticket import Ref
+from colony.core.turn import Usage
+
+VERSION: Final = 1
+"""Version of the form of `session.json`."""
+
+GONE: Final = "gone"
+"""Why an effect was skipped: the tracker has no such ticket any more."""
+LATE: Final = "late"
+"""Why an effect was skipped, or filed in its late form: the lease is no longer this session's."""
+
+PartKind = Literal["work", "finalize", "fix", "check"]
+
+
+class Outcome(StrEnum):
+    """How a session ended, as people and `SESSION END` read it."""
+
+    POSTED = "posted"
+    READY = "ready to deploy"
+    HALF_DONE = "half done"
+    SENT_BACK = "sent back"
+    QUESTION = "question"
+    NO_VERDICT = "no verdict"
+    NO_REPORT = "no valid report"
+    GIVEN_BACK = "given back"
+    MOVED = "moved by a person"
+    LATE = "late"
+    GONE = "ticket gone"
+
+
+class Occasion(StrEnum):
+    """Why the outbox is rendered."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    NO_REPORT = "no report"
+    NO_VERDICT = "no verdict"
+    LATE = "late"
+    """The lease went to somebody else: the report is filed, and changes nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """How the parts of one kind are run."""
+
+    agent: str
+    program: str
+    """Path or name of the agent's program; for the stand-in, its script."""
+    model: str
+    max_turns: int
+    timeout_s: int
+    permission_mode: str
+    allowed_tools: tuple[str, ...] = ()
+    max_budget_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What was settled before the session began, so that any later process runs it alike."""
+
+    worker: Runner
+    controller: Runner
+    folder: str
+    ports: tuple[int, int]
+    live: str
+    """The project's live address; empty where results are tried as they are."""
+    project_settings: bool
+    max_fails: int
+    ttl_ms: int
+    heartbeat_ms: int
+    sandbox: Literal["on", "off"]
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseFacts:
+    """The lease as this session knows it. `token` is the id of the event that took it."""
+
+    token: int
+    until_ms: int
+    renewals: int = 0
+    parks: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessFacts:
+    """Which process: a pid alone may be somebody else by now."""
+
+    pid: int
+    start_ticks: int
+    boot_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class PartFacts:
+    """One run of a coding agent within the session. It is on disk before the process exists."""
+
+    number: int
+    kind: PartKind
+    agent_session: str
+    resumes: bool
+    started_ms: int
+    process: ProcessFacts | None = None
+    ended_ms: int | None = None
+    ended: Ending | None = None
+    cause: Cause | None = None
+    exit_code: int | None = None
+    exit_signal: int | None = None
+    steps: int = 0
+    cost_usd: float = 0.0
+    cost_known: bool = False
+    total_cost_usd: float | None = None
+    usage: Usage = Usage()
+    models: tuple[str, ...] = ()
+    permission_mode: str = ""
+    denials: tuple[str, ...] = ()
+    limit_until_ms: int | None = None
+    answer_sha256: str = ""
+    """Of the structured answer in the part's folder; empty: there was none."""
+    cleanup: tuple[str, ...] = ()
+
+    @property
+    def folder(self) -> str:
+        """Where its files lie in the run folder."""
+        return f"parts/{self.number}-{self.kind}"
+
+
+@dataclass(frozen=True, slots=True)
+class ReportFacts:
+    """`report.json`, as validated."""
+
+    part: int
+    sha256: str
+    valid: bool
+    complete: bool = True
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictFacts:
+    """`verdict.json`, as validated and ruled on by code."""
+
+    part: int
+    sha256: str
+    valid: bool
+    passed: bool = False
+    overruled: bool = False
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Everything a session is. Written whole at each change; other files count only when named."""
+
+    session: str
+    ticket: Ref
+    host: str
+    post: bool
+    started_ms: int
+    setup: Setup
+    version: int = VERSION
+    brief_sha256: str = ""
+    brief_event: int = 0
+    """The ticket's last event that the brief holds."""
+    strangers: bool = False
+    """The brief held words of somebody who may not order work."""
+    lease: LeaseFacts | None = None
+    lost: Literal["moved", "taken"] | None = None
+    """The lease is no longer this session's: a person moved the ticket, or somebody took it."""
+    parts: tuple[PartFacts, ...] = ()
+    report: ReportFacts | None = None
+    verdict: VerdictFacts | None = None
+    checks_from: int = 0
+    """Number of the part after which checks count: somebody asked for a new one."""
+    occasion: Occasion | None = None
+    outbox: tuple[Effect, ...] = ()
+    outcome: Outcome | None = None
+    ended_ms: int | None = None
+
+    @property
+    def cost_usd(self) -> float:
+        return sum(part.cost_usd for part in self.parts)
+
+    def cost_of(self, *kinds: PartKind) -> float:
+        return sum(part.cost_usd for part in self.parts if part.kind in kinds)
+
+    @property
+    def steps(self) -> int:
+        """Steps of the worker, all its runs together."""
+        return sum(part.steps for part in self.parts if part.kind != "check")

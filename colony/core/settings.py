@@ -1,0 +1,237 @@
+"""What can be set: one table, and how the text of each setting becomes its value."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from colony.core.ports import Range, parse_range
+from colony.core.project import AGENTS, PERMISSION_MODES, SECONDS_MAX, TURNS_MAX
+from colony.core.spelling import hint
+from colony.core.ticket import NAME_PATTERN
+from colony.errors import Refused
+
+# --- kinds: a text becomes a value, or ValueError says what it must be ------------------------
+
+Kind = Callable[[str], object]
+
+ZONE: Final = "must be a time zone such as UTC or Europe/Vienna"
+
+
+def _line(text: str) -> str:
+    if not text:
+        raise ValueError("must not be empty")
+    if not text.isprintable():
+        raise ValueError("must be one line of text")
+    if text.startswith("-"):
+        raise ValueError("must not begin with '-'")
+    return text
+
+
+def _or_none(kind: Kind) -> Kind:
+    return lambda text: kind(text) if text else None
+
+
+def _or_empty(text: str) -> str:
+    return _line(text) if text else ""
+
+
+def _count(least: int, most: int) -> Kind:
+    def read(text: str) -> int:
+        if re.fullmatch(r"[+-]?[0-9]{1,15}", text, re.ASCII) is None:
+            raise ValueError("must be a whole number")
+        if int(text) < least:
+            raise ValueError(f"must be {least} or more")
+        if int(text) > most:
+            raise ValueError(f"must be {most} or less")
+        return int(text)
+
+    return read
+
+
+def _dollars(text: str) -> float:
+    try:
+        value = float(text) if text.isascii() else math.nan
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value) or value <= 0:
+        raise ValueError("must be a number of dollars above 0")
+    return value
+
+
+def _one_of(*words: str) -> Kind:
+    def read(text: str) -> str:
+        if text not in words:
+            raise ValueError(f"must be one of {', '.join(words)}{hint(text, words)}")
+        return text
+
+    return read
+
+
+def _switch(text: str) -> bool:
+    return _one_of("on", "off")(text) == "on"
+
+
+def _mode(text: str) -> object:
+    if text == "bypassPermissions":
+        raise Refused(f"permission mode {text}: never; the modes are {', '.join(PERMISSION_MODES)}")
+    return _one_of(*PERMISSION_MODES)(text)
+
+
+def _words(text: str) -> tuple[str, ...]:
+    # A comma inside brackets belongs to its word: `Bash(git log:*, git show:*)`.
+    parts = re.split(r",(?![^()]*\))", text)
+    return tuple(_line(each.strip()) for each in parts if each.strip())
+
+
+def _some_words(text: str) -> tuple[str, ...]:
+    if not _words(text):
+        raise ValueError("must name at least one")
+    return _words(text)
+
+
+def _variables(text: str) -> tuple[str, ...]:
+    names = _words(text)
+    for name in names:
+        if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name, re.ASCII) is None:
+            raise ValueError(f"{name} is no name of a variable")
+        if name.startswith("COLONY_"):
+            raise ValueError(f"{name} is Colony's own and is not passed on")
+    return names
+
+
+def _project(text: str) -> str:
+    if re.fullmatch(NAME_PATTERN, text, re.ASCII) is None:
+        raise ValueError("must be a name of small letters, digits, '.' and '-' (64 at most)")
+    return text
+
+
+def _host(text: str) -> str:
+    if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", text, re.ASCII) is None:
+        raise ValueError("must be a name of letters, digits, dots and dashes")
+    return text
+
+
+def _ports(text: str) -> Range:
+    found = parse_range(text)
+    if found is None:
+        raise ValueError("must be a range of ports such as 8700-8749")
+    return found
+
+
+def _zone(text: str) -> str:
+    if re.fullmatch(r"[A-Za-z][A-Za-z0-9_+/-]*", text, re.ASCII) is None:
+        raise ValueError(ZONE)
+    return text
+
+
+def _url(text: str) -> str:
+    if re.match(r"(sqlite:///|postgresql://|https?://)[^/\s]|sqlite:////[^/]", text) is None:
+        raise ValueError("must begin with sqlite:///, postgresql://, http:// or https://")
+    return _line(text)
+
+
+# --- the table -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One thing that can be set. `name` is the option without its dashes and with underscores."""
+
+    name: str
+    part: str
+    variable: str
+    kind: Kind
+    default: str | None
+    """Read like any other value; None: there is none, or the reader derives it."""
+    help: str
+    secret: bool = False
+    """The value is not repeated in messages."""
+
+    @property
+    def flag(self) -> str:
+        return "--" + self.name.replace("_", "-")
+
+
+_SECONDS: Final = _count(1, SECONDS_MAX)
+_TURNS: Final = _count(1, TURNS_MAX)
+_MAYBE: Final = _or_none(_line)
+
+SETTINGS: Final[tuple[Setting, ...]] = tuple(
+    Setting(*row)
+    for row in (
+        ("home", "place", "COLONY_HOME", _line, None, "Colony's own folder"),
+        ("projects_dir", "place", "COLONY_PROJECTS_DIR", _line, None,
+         "registry: one file a project; default: projects/ in the home"),
+        ("runs_dir", "place", "COLONY_RUNS_DIR", _line, None,
+         "the sessions' files; default: runs/ in the home"),
+        ("host", "place", "COLONY_HOST", _or_none(_host), "",
+         "this host's name; default: the machine's"),
+        ("tickets_url", "tracker", "COLONY_TICKETS_URL", _url, "sqlite:///colony.db",
+         "the tracker; a relative file lies in the home", True),
+        ("user", "tracker", "COLONY_USER", _line, "colony", "the name Colony writes under"),
+        ("person", "tracker", "COLONY_PERSON", _MAYBE, "",
+         "who you are in the tracker; default: your login name"),
+        ("intake", "tracker", "COLONY_INTAKE", _one_of("members", "all"), "members",
+         "whose tickets are worked without being accepted: members or all"),
+        ("inbox_project", "tracker", "COLONY_INBOX_PROJECT", _project, "colony",
+         "project that gets questions about whole projects"),
+        ("creator_names", "tracker", "COLONY_CREATOR_NAMES", _some_words, "creator",
+         "names of creators on a tracker without members"),
+        ("tz", "tracker", "COLONY_TZ", _zone, "UTC", "time zone of the texts for people"),
+        ("agent", "work", "COLONY_AGENT", _one_of(*AGENTS), "claude", "coding agent"),
+        ("claude", "work", "COLONY_CLAUDE", _line, "claude", "the Claude Code program"),
+        ("stand_in_script", "work", "COLONY_STAND_IN_SCRIPT", _MAYBE, "",
+         "script of the stand-in agent; default: its own"),
+        ("model", "work", "COLONY_MODEL", _line, "sonnet", "worker's model"),
+        ("max_turns", "work", "COLONY_MAX_TURNS", _TURNS, "40", "steps of a worker"),
+        ("permission_mode", "work", "COLONY_PERMISSION_MODE", _mode, "auto",
+         "what the agent may do unasked: " + ", ".join(PERMISSION_MODES)),
+        ("timeout", "work", "COLONY_WORK_TIMEOUT", _SECONDS, "3600", "seconds of a worker"),
+        ("max_budget_usd", "work", "COLONY_MAX_BUDGET_USD", _or_none(_dollars), "",
+         "dollars of a worker; default: no limit"),
+        ("allowed_tools", "work", "COLONY_ALLOWED_TOOLS", _words, "",
+         "tools allowed beside the mode's, with commas"),
+        ("pass_env", "work", "COLONY_PASS_ENV", _variables, "",
+         "variables that sessions get, with commas"),
+        ("sandbox", "work", "COLONY_SANDBOX", _switch, "on", "on or off"),
+        ("ports", "work", "COLONY_PORTS", _ports, "8700-8749", "ports named in a brief"),
+        ("port_pool", "work", "COLONY_PORT_POOL", _ports, "8700-8799",
+         "ports handed out to sessions"),
+        ("ports_per_session", "work", "COLONY_PORTS_PER_SESSION", _count(1, 65535), "10",
+         "ports of one session"),
+        ("brief_max_chars", "work", "COLONY_BRIEF_MAX_CHARS", _count(10_000, 10_000_000),
+         "200000", "characters of a brief"),
+        ("ui_conventions", "work", "COLONY_UI_CONVENTIONS", _or_empty, "",
+         "markup rules named in briefs of projects with pages; default: none"),
+        ("finalize_max_turns", "work", "COLONY_FINALIZE_MAX_TURNS", _count(0, TURNS_MAX), "8",
+         "steps of the finalize step; 0: none"),
+        ("finalize_timeout", "work", "COLONY_FINALIZE_TIMEOUT", _SECONDS, "600",
+         "seconds of the finalize step; at most the worker's"),
+        ("controller_claude", "check", "COLONY_CONTROLLER_CLAUDE", _MAYBE, "",
+         "the controller's program; default: the worker's"),
+        ("controller_model", "check", "COLONY_CONTROLLER_MODEL", _line, "sonnet",
+         "controller's model"),
+        ("controller_max_turns", "check", "COLONY_CONTROLLER_MAX_TURNS", _TURNS, "20",
+         "steps of a controller"),
+        ("controller_timeout", "check", "COLONY_CONTROLLER_TIMEOUT", _SECONDS, "900",
+         "seconds of a controller"),
+        ("max_fails", "check", "COLONY_MAX_FAILS", _count(1, 1000), "2",
+         "the failed check of a ticket that becomes a question"),
+        ("lease_ttl", "lease", "COLONY_LEASE_TTL", _count(10, SECONDS_MAX), "7200",
+         "seconds a lease lives unrenewed"),
+        ("heartbeat", "lease", "COLONY_HEARTBEAT", _or_none(_SECONDS), "",
+         "seconds between renewals; default: half the lease"),
+    )
+)  # fmt: skip
+
+BY_NAME: Final[Mapping[str, Setting]] = {setting.name: setting for setting in SETTINGS}
+VARIABLES: Final = frozenset(setting.variable for setting in SETTINGS)
+
+SET_BY_COLONY: Final = frozenset({"COLONY_SESSION", "COLONY_PORT_FROM", "COLONY_PORT_TO"})
+"""Given to every part of a session; not settings."""
+ENVIRONMENT_ONLY: Final = frozenset({"COLONY_HOME", "COLONY_DEBUG", "COLONY_PYTHON"})
+"""Read before the `.env` of the home, or without it."""

@@ -1,0 +1,61 @@
+"""What one look at the world holds: the facts from which the next ticket is chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from colony.core.people import NOBODY, Intake, People, needs_accept
+from colony.core.project import Project
+from colony.core.relations import is_question, open_questions
+from colony.core.ticket import History, Ref, Ticket
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectTrouble:
+    """Why a project cannot be worked on, as its registry file (or the lack of it) shows."""
+
+    kind: Literal["no file", "no concept", "broken"]
+    text: str
+    """One line for a person."""
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """Rows of the tracker and what this host knows of their projects, at one moment."""
+
+    tickets: tuple[Ticket, ...]
+    registry: Mapping[str, Project | ProjectTrouble]
+    """By project; a project that is not in it has no registry file."""
+    host: str
+    """This host's name."""
+    now_ms: int
+    """The tracker's time."""
+    histories: Mapping[Ref, History] = field(default_factory=dict)
+    """Of the tickets that `needs_history` names; others may be there too."""
+    people: Mapping[str, People] = field(default_factory=dict)
+    """By project."""
+    intake: Intake = "members"
+    folders_missing: frozenset[str] = frozenset()
+    """Projects whose dev folder should be on this host and is not."""
+    has_relations: bool = True
+    """False: the tracker knows no parents and blockers; nothing is blocked."""
+
+    def people_of(self, ticket: Ticket) -> People:
+        return self.people.get(ticket.ref.project, NOBODY)
+
+
+def needs_history(ticket: Ticket, people: People, intake: Intake) -> bool:
+    """True where the row alone cannot say whether the ticket is work.
+
+    A reopened one: has a session been started since? An open one of a stranger: was it accepted?
+    One with open questions: did a rejection come after them?
+    """
+    if is_question(ticket):
+        return False
+    if ticket.state == "reopened":
+        return True
+    if ticket.state != "open":
+        return False
+    return bool(open_questions(ticket)) or needs_accept(ticket, people, intake)

@@ -1,0 +1,1 @@
+"""Every sentence Colony writes into a ticket, one module an occasion."""

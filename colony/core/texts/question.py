@@ -1,0 +1,101 @@
+"""The tickets that ask a person to decide: subject and summary of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from colony.core.lines import clip
+from colony.core.report import QUESTION_LINES_MAX, QUESTION_TITLE_MAX, Issue, Question
+from colony.core.texts.failed_check import reasons
+from colony.core.texts.issue import observations
+from colony.core.texts.layout import bullets, lay, listed, say
+from colony.core.ticket import Ref
+from colony.core.verdict import Reason
+
+_QUESTION_WORDS_MAX: Final = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """`subject` is plain text, `summary` Markdown."""
+
+    subject: str
+    summary: str
+
+
+def of_report(ticket: Ref, link: str, question: Question) -> Asked:
+    """What a worker wants to know. `link` leads to the ticket, here and below."""
+    lines = [line for line in question.text.splitlines() if line.strip()][:QUESTION_LINES_MAX]
+    return Asked(
+        _about(ticket, clip(question.title, QUESTION_TITLE_MAX)),
+        lay(
+            *(say(line, _QUESTION_WORDS_MAX) for line in lines),
+            f"Asked during the work on {link}. **Answer** in a comment; the next worker gets it.",
+        ),
+    )
+
+
+def unknown_project(ticket: Ref, link: str, issue: Issue) -> Asked:
+    """A problem that belongs to a project which nobody knows."""
+    return Asked(
+        _about(ticket, f'where does "{clip(issue.subject, 100)}" belong?'),
+        lay(
+            f'During the work on {link} a problem of "{say(issue.project, 60)}" was found,'
+            " a project that Colony does not know.",
+            "**Answer** with the project it belongs to, or with what to do instead.",
+            *observations(issue),
+        ),
+    )
+
+
+def failed_check(ticket: Ref, link: str, fails: int, why: Sequence[Reason]) -> Asked:
+    """Trying once more would be trying the same."""
+    return Asked(
+        _about(ticket, f"the result failed its check {fails} times. How shall it go on?"),
+        lay(
+            f"{fails} results for {link} were checked, and none of them held.",
+            "**What to do:** answer here what the next worker shall do differently. Or cancel"
+            " that ticket.",
+            bullets([f"Last time: {each}" for each in reasons(why, 1)]),
+        ),
+    )
+
+
+def no_verdict(ticket: Ref, link: str) -> Asked:
+    """A result that nobody could check."""
+    return Asked(
+        _about(ticket, "the result could not be checked. How shall it go on?"),
+        lay(
+            f"There is a result for {link}, but its check gave no answer, time and again.",
+            "**What to do:** any answer here lets the kept result be checked once more.",
+        ),
+    )
+
+
+def no_concept(project: str, waiting: Sequence[str]) -> Asked:
+    """`waiting`: links to the tickets that cannot start, here and below."""
+    return Asked(
+        f"Question: what is {clip(project, 64)} meant to become? It has no concept yet",
+        lay(
+            "Nobody works on a project before its concept is written.",
+            "**What to do:** write the concept and name its file in the project's registry entry.",
+            bullets([f"Waiting: {listed(waiting)}"] if waiting else []),
+        ),
+    )
+
+
+def not_set_up(project: str, waiting: Sequence[str]) -> Asked:
+    return Asked(
+        f"Question: where does the code of {clip(project, 64)} live? It is not set up yet",
+        lay(
+            "The project has tickets, but no entry in the registry.",
+            "**What to do:** write its registry entry, or answer that nobody shall work on it.",
+            bullets([f"Waiting: {listed(waiting)}"] if waiting else []),
+        ),
+    )
+
+
+def _about(ticket: Ref, what: str) -> str:
+    return f"Question ({ticket}): {what}"

@@ -1,0 +1,120 @@
+"""What one run of a coding agent left behind, whoever the agent was.
+
+A reader in `coding/` folds the agent's stream into one `Turn`. Costs are US dollars, times
+integer milliseconds UTC.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from colony.core.lines import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of this run alone."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cache_read_tokens + other.cache_read_tokens,
+            self.cache_write_tokens + other.cache_write_tokens,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The account's usage limit is reached. `until_ms` None: no reset time is known."""
+
+    text: str
+    until_ms: int | None = None
+    window: str = ""
+    """The agent's own word for the window (`five_hour`, `seven_day`, …)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How full one window of the account's quota is, as seen during a run."""
+
+    window: str
+    """The agent's own word (`five_hour`, `seven_day`, …)."""
+    used: float | None = None
+    """Share from 0 to 1; None where only the verdict was given."""
+    resets_ms: int | None = None
+    status: str = ""
+    """The agent's own word: `allowed`, `allowed_warning`, `rejected`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Denial:
+    """A tool call that the agent's permissions refused."""
+
+    tool: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One run of an agent, as its stream tells it."""
+
+    agent_session: str = ""
+    finished: bool = False
+    """A result event was seen."""
+    is_error: bool = False
+    subtype: str = ""
+    terminal_reason: str = ""
+    stop_reason: str = ""
+    api_status: int | None = None
+    api_error: str = ""
+    """The agent's own word for what went wrong with the provider (`usage_limit_reached`, …)."""
+    text: str = ""
+    """The agent's own closing words or error text; never a tool's output."""
+    structured: Json = None
+    has_structured: bool = False
+    turns: int = 0
+    total_cost_usd: float | None = None
+    """As the agent counts: over the whole agent session, resumed runs included. None: not told."""
+    usage: Usage = Usage()
+    """Of a run without a result: the sum of what was streamed, which is less than what was used."""
+    models: tuple[str, ...] = ()
+    permission_mode: str = ""
+    """The mode in force, as the agent reports it."""
+    denials: tuple[Denial, ...] = ()
+    limit: Limit | None = None
+    near_limit: bool = False
+    """The account was close to its limit when the run ended."""
+    quota: tuple[Reading, ...] = ()
+    """The newest reading of each window."""
+    version: str = ""
+    last_tool: str = ""
+    events: int = 0
+    """Readable events in the stream."""
+    unreadable: int = 0
+    """Lines that were no JSON object (a line cut by a kill is one)."""
+
+
+def part_cost(turn: Turn, counted_usd: float) -> float | None:
+    """US dollars of this run: its total less what was counted of its agent session before.
+
+    None where the run told no total. Never negative: a killed run is missing from later totals.
+    """
+    if turn.total_cost_usd is None:
+        return None
+    return max(0.0, turn.total_cost_usd - counted_usd)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing that happened in a run, for transcripts and live lines."""
+
+    kind: Literal["text", "call", "result"]
+    text: str
+    tool: str = ""

@@ -1,0 +1,51 @@
+"""Questions, blockers and parents."""
+
+from __future__ import annotations
+
+import pytest
+from histories import S1, make_ticket, question, related
+
+from colony.core.relations import blockers, is_question, open_questions, parts_of
+from colony.core.ticket import STATES
+
+
+@pytest.mark.parametrize(
+    ("subject", "source", "expected"),
+    [
+        ("Which colour?", f"colony-report:{S1}:questions:0", True),
+        ("Where should it go?", f"colony-report:{S1}:question:1", True),
+        ("How should it go on?", f"colony-verdict:{S1}:question", True),
+        ("Broken link", f"colony-report:{S1}:issue:0", False),
+        ("Question: which colour?", "", True),
+        ("Question (shop#1): which colour?", "", True),
+        ("Questions about the basket", "", True),
+        ("  Question", "", True),
+        ("Questionnaire for customers", "", False),
+        ("Answer the Question", "", False),
+        ("question marks are missing", "", False),
+        ("Add search", "importer:questions:7", False),
+    ],
+)
+def test_what_is_a_question(subject: str, source: str, expected: bool) -> None:
+    assert is_question(make_ticket(subject=subject, source=source)) is expected
+    assert is_question(related(1, subject=subject, source=source)) is expected
+
+
+def test_only_a_blocker_that_is_done_frees() -> None:
+    each = tuple(related(number, state) for number, state in enumerate(STATES, 2))
+    left = {one.state for one in blockers(make_ticket(blocked_by=each))}
+    assert left == set(STATES) - {"done"}
+
+
+def test_questions_and_helpers_make_nobody_a_parent() -> None:
+    part = related(4)
+    helper = related(5, source=f"colony-spawn:{S1}:tests")
+    ticket = make_ticket(children=(question(2), related(3, subject="Question: why?"), part, helper))
+    assert parts_of(ticket) == (part,)
+
+
+def test_a_question_is_open_until_it_is_answered_or_refused() -> None:
+    each = tuple(question(number, state) for number, state in enumerate(STATES, 2))
+    ticket = make_ticket(children=(*each, related(20)))
+    left = {one.state for one in open_questions(ticket)}
+    assert left == {"open", "progress", "review", "pending"}

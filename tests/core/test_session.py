@@ -1,0 +1,213 @@
+"""The next step of a session, from its facts alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from colony.core.codec import from_json, to_json
+from colony.core.endings import Ending, Exit
+from colony.core.outbox import Effect
+from colony.core.session import (
+    CHECK_BACKOFF_MS,
+    Compose,
+    End,
+    Ended,
+    Facts,
+    LeaseFacts,
+    Occasion,
+    Outcome,
+    PartFacts,
+    ReportFacts,
+    Rest,
+    Runner,
+    RunPart,
+    Send,
+    Settle,
+    Setup,
+    Step,
+    Take,
+    Validate,
+    VerdictFacts,
+    Wait,
+    effect_done,
+    next_step,
+    part_ended,
+    part_started,
+    phase_of,
+)
+from colony.core.ticket import Ref
+from colony.core.turn import Turn
+
+NOW = 1_800_000_000_000
+RUNNER = Runner("claude", "claude", "sonnet", 120, 3600, "auto")
+SETUP = Setup(RUNNER, RUNNER, "/dev/folder", (8700, 8709), "", False, 2, 7_200_000, 3_600_000, "on")
+NEW = Facts("s-20260101T0000-abcdef", Ref("shop", 3), "h", True, NOW, SETUP)
+LEASED = replace(NEW, lease=LeaseFacts(7, NOW + 7_200_000))
+
+
+def part(number: int, kind: str, ended: Ending | None, answer: str = "") -> PartFacts:
+    return PartFacts(
+        number, kind, f"u{number}", False, NOW, ended=ended, answer_sha256=answer,  # type: ignore[arg-type]
+        ended_ms=NOW if ended else None,
+    )  # fmt: skip
+
+
+WORKED = replace(LEASED, parts=(part(1, "work", Ending.REPORT, "a"),))
+REPORTED = replace(WORKED, report=ReportFacts(1, "a", valid=True))
+
+
+def checked(facts: Facts, *endings: Ending) -> Facts:
+    parts = tuple(part(2 + at, "check", ending) for at, ending in enumerate(endings))
+    return replace(facts, parts=(*facts.parts, *parts))
+
+
+PASSED = replace(
+    checked(REPORTED, Ending.REPORT), verdict=VerdictFacts(2, "v", valid=True, passed=True)
+)
+FAILED = replace(PASSED, verdict=VerdictFacts(2, "v", valid=True, passed=False))
+COMMENT = Effect("comment", "comment", text="x")
+MOVE = Effect("move", "move", state="review")
+POSTING = replace(PASSED, occasion=Occasion.PASSED, outbox=(COMMENT, MOVE))
+
+TABLE: list[tuple[str, Facts, Step]] = [
+    ("nothing yet", NEW, Take()),
+    ("leased", LEASED, RunPart("work")),
+    ("a part nobody waits for", replace(LEASED, parts=(part(1, "work", None),)), Settle(1)),
+    ("an answer", WORKED, Validate(1)),
+    (
+        "a refused report",
+        replace(WORKED, report=ReportFacts(1, "a", valid=False)),
+        Compose(Occasion.NO_REPORT),
+    ),
+    (
+        "no answer",
+        replace(LEASED, parts=(part(1, "work", Ending.NO_REPORT),)),
+        Compose(Occasion.NO_REPORT),
+    ),
+    ("crashed once", replace(LEASED, parts=(part(1, "work", Ending.CRASHED),)), RunPart("work")),
+    (
+        "crashed three times",
+        replace(LEASED, parts=tuple(part(n, "work", Ending.CRASHED) for n in (1, 2, 3))),
+        Compose(Occasion.NO_REPORT),
+    ),
+    ("a valid report", REPORTED, RunPart("check")),
+    (
+        "the first controller said nothing",
+        checked(REPORTED, Ending.NO_REPORT),
+        Wait(NOW + CHECK_BACKOFF_MS[0]),
+    ),
+    (
+        "the second controller said nothing",
+        checked(REPORTED, Ending.NO_REPORT, Ending.OUT_OF_TIME),
+        Wait(NOW + CHECK_BACKOFF_MS[1]),
+    ),
+    (
+        "three controllers said nothing",
+        checked(REPORTED, Ending.NO_REPORT, Ending.OUT_OF_TIME, Ending.OUT_OF_STEPS),
+        Compose(Occasion.NO_VERDICT),
+    ),
+    (
+        "no verdict and no leave to post",
+        replace(checked(REPORTED, *[Ending.NO_REPORT] * 3), post=False),
+        Rest(judged=False),
+    ),
+    (
+        "an interrupted controller is no try",
+        checked(REPORTED, Ending.CRASHED, Ending.CRASHED),
+        RunPart("check"),
+    ),
+    ("passed", PASSED, Compose(Occasion.PASSED)),
+    ("failed", FAILED, Compose(Occasion.FAILED)),
+    ("passed, no leave to post", replace(PASSED, post=False), Rest(judged=True)),
+    ("the outbox begins", POSTING, Send(COMMENT)),
+    ("the outbox goes on", effect_done(POSTING, replace(COMMENT, status="done")), Send(MOVE)),
+]
+
+
+@pytest.mark.parametrize(("facts", "step"), [row[1:] for row in TABLE], ids=[r[0] for r in TABLE])
+def test_the_next_step(facts: Facts, step: Step) -> None:
+    assert next_step(facts, NOW) == step
+
+
+@pytest.mark.parametrize("facts", [row[1] for row in TABLE], ids=[row[0] for row in TABLE])
+def test_facts_read_back_from_disk_give_the_same_step(facts: Facts) -> None:
+    again = from_json(Facts, to_json(facts))
+    assert again == facts
+    assert next_step(again, NOW) == next_step(facts, NOW)
+
+
+def test_a_wait_ends() -> None:
+    facts = checked(REPORTED, Ending.NO_REPORT)
+    assert next_step(facts, NOW + CHECK_BACKOFF_MS[0]) == RunPart("check")
+
+
+def ended(facts: Facts, **last: object) -> Outcome:
+    outbox = tuple(
+        replace(each, **({"status": "done"} | (last if at == len(facts.outbox) - 1 else {})))
+        for at, each in enumerate(facts.outbox)
+    )
+    step = next_step(replace(facts, outbox=outbox), NOW)
+    assert isinstance(step, End)
+    return step.outcome
+
+
+def test_the_words_of_an_ending() -> None:
+    half = replace(POSTING, report=ReportFacts(1, "a", valid=True, complete=False))
+    back = replace(POSTING, occasion=Occasion.FAILED)
+    create = Effect("question", "create")
+    assert ended(POSTING) is Outcome.POSTED
+    assert ended(half) is Outcome.HALF_DONE
+    assert ended(replace(POSTING, outbox=(COMMENT,))) is Outcome.READY
+    assert ended(back) is Outcome.SENT_BACK
+    assert ended(replace(back, outbox=(create, *back.outbox))) is Outcome.QUESTION
+    assert ended(replace(POSTING, occasion=Occasion.NO_VERDICT)) is Outcome.NO_VERDICT
+    assert ended(replace(POSTING, occasion=Occasion.NO_REPORT)) is Outcome.NO_REPORT
+    assert ended(POSTING, status="skipped", why="moved") is Outcome.MOVED
+    assert ended(POSTING, status="skipped", why="gone") is Outcome.GONE
+    assert ended(POSTING, status="skipped", why="late") is Outcome.LATE
+
+
+def test_a_session_that_crashed_to_its_end_is_given_back() -> None:
+    parts = tuple(part(n, "work", Ending.CRASHED) for n in (1, 2, 3))
+    facts = replace(LEASED, parts=parts, occasion=Occasion.NO_REPORT, outbox=(MOVE,))
+    assert ended(facts) is Outcome.GIVEN_BACK
+
+
+@pytest.mark.parametrize(
+    ("facts", "phase"),
+    [
+        (NEW, "new"),
+        (LEASED, "leased"),
+        (WORKED, "working"),
+        (REPORTED, "reported"),
+        (PASSED, "judged"),
+        (POSTING, "posting"),
+        (replace(POSTING, outcome=Outcome.POSTED), "ended"),
+    ],
+)
+def test_the_phase_comes_from_the_same_facts(facts: Facts, phase: str) -> None:
+    assert phase_of(facts) == phase
+
+
+def test_a_resumed_part_is_charged_only_its_own_share() -> None:
+    facts = part_started(LEASED, "work", "same", NOW)
+    facts = part_ended(facts, 1, end(total=0.5))
+    facts = part_started(facts, "work", "same", NOW)
+    facts = part_ended(facts, 2, end(total=0.75))
+    facts = part_started(facts, "check", "other", NOW)
+    facts = part_ended(facts, 3, end(total=0.1))
+    assert [part.cost_usd for part in facts.parts] == pytest.approx([0.5, 0.25, 0.1])
+    assert facts.cost_usd == pytest.approx(0.85)
+    assert facts.cost_of("check") == pytest.approx(0.1)
+
+
+def test_a_killed_part_has_no_known_cost() -> None:
+    facts = part_ended(part_started(LEASED, "work", "u", NOW), 1, end(total=None))
+    assert not facts.parts[0].cost_known
+    assert facts.cost_usd == 0
+
+
+def end(total: float | None) -> Ended:
+    return Ended(Turn(total_cost_usd=total, turns=3), Exit(code=0), Ending.REPORT, None, NOW)
