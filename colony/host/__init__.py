@@ -1,0 +1,1 @@
+"""Edge: this machine; each module is the one user of its library."""

@@ -1,0 +1,38 @@
+"""Chance: names that nobody else has. The one place of the program that rolls dice."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import uuid
+from datetime import UTC, datetime
+from typing import Final, Protocol
+
+SESSION: Final = re.compile(r"s-[0-9]{8}T[0-9]{4}-[0-9a-f]{6}", re.ASCII)
+"""What a session is called."""
+
+
+class Chance(Protocol):
+    def session_id(self, now_ms: int) -> str:
+        """`s-<UTC yyyymmddThhmm>-<6 hex>`."""
+        ...
+
+    def uuid4(self) -> str: ...
+
+    def fraction(self) -> float:
+        """A number from 0 up to, not including, 1: for spreading retries."""
+        ...
+
+
+class SystemChance:
+    """The kernel's randomness."""
+
+    def session_id(self, now_ms: int) -> str:
+        minute = datetime.fromtimestamp(now_ms / 1000, UTC).strftime("%Y%m%dT%H%M")
+        return f"s-{minute}-{secrets.token_hex(3)}"
+
+    def uuid4(self) -> str:
+        return str(uuid.uuid4())
+
+    def fraction(self) -> float:
+        return secrets.randbits(53) / (1 << 53)

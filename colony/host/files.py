@@ -1,0 +1,224 @@
+"""Files that others may have had their hands on: read without being led astray, written whole.
+
+A read never follows a link out of where it should stay, never waits for a FIFO, never opens a
+device, and never takes more than its limit. A write is there whole, or not at all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from colony.errors import Busy, Refused
+
+PRIVATE_FILE: Final = 0o600
+PRIVATE_FOLDER: Final = 0o700
+
+_NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_KINDS: Final = (
+    (stat.S_ISLNK, "a symbolic link"),
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a FIFO"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+class Unsafe(Refused):
+    """A file is not what it should be, and was not read."""
+
+    code = "unsafe"
+
+
+class NoSpace(Busy):
+    """The disk is full (or the quota, or the size limit); what was there before still is."""
+
+    code = "disk"
+
+
+class CannotWrite(Refused):
+    """A file could not be written; what was there before still is."""
+
+    code = "cannot_write"
+
+
+def read_bytes(path: Path, limit: int, within: Path | None = None) -> bytes | None:
+    """The content of a regular file of at most `limit` bytes; None where there is none.
+
+    Links are followed. With `within`, a folder, only those that stay inside it: the rest, and
+    everything that is no regular file, is `Unsafe`.
+    """
+    try:
+        real = path.resolve()
+        root = within.resolve() if within else Path(real.anchor)
+        if not real.is_relative_to(root):
+            raise Unsafe(f"{path}: is a link that leaves {root}")
+        with folder_at(root) as folder:
+            return _read(folder, str(real.relative_to(root)), limit, str(path), own=False)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError, RuntimeError) as problem:
+        raise Unsafe(f"{path}: {_why(problem)}") from None
+
+
+def read_text(path: Path, limit: int, within: Path | None = None) -> str | None:
+    """`read_bytes` as UTF-8; text of another encoding is `Unsafe`."""
+    data = read_bytes(path, limit, within)
+    try:
+        return None if data is None else data.decode("utf-8")
+    except UnicodeDecodeError as problem:
+        raise Unsafe(f"{path}: is not UTF-8 text (byte {problem.start})") from None
+
+
+def read_own(folder: Path, name: str, limit: int) -> bytes | None:
+    """The content of a file that must be Colony's own; None where there is none.
+
+    `name` may lead through subfolders. No part of it may be a link, the file must be regular,
+    of this user, without a second name (a hard link), and at most `limit` bytes long.
+    """
+    shown = f"{folder}/{name}"
+    try:
+        with folder_at(folder) as opened:
+            return _read(opened, name, limit, shown, own=True)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as problem:
+        raise Unsafe(f"{shown}: {_why(problem)}") from None
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Write a file of mode 0600: whole and on the disk, or not at all.
+
+    `NoSpace`, `CannotWrite`: the old file, where there was one, is untouched.
+    """
+    write_own(path.parent.resolve(), path.name, data)
+
+
+def write_own(folder: Path, name: str, data: bytes) -> None:
+    """`write_private` for a name below `folder` of which no part may be a link."""
+    shown = f"{folder}/{name}"
+    try:
+        with folder_at(folder) as opened, _parent(opened, name) as (parent, last):
+            _replace(parent, last, data)
+    except (OSError, ValueError) as problem:
+        raise write_problem(problem, shown) from None
+
+
+def make_own(folder: Path, name: str) -> None:
+    """Make a folder (0700) below `folder`, and those on the way to it, where they are missing."""
+    shown = f"{folder}/{name}"
+    try:
+        for path in reversed([PurePosixPath(name), *PurePosixPath(name).parents[:-1]]):
+            with folder_at(folder) as opened, _parent(opened, str(path)) as (parent, last):
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(last, PRIVATE_FOLDER, dir_fd=parent)
+                    os.fsync(parent)
+                with folder_at(last, parent) as made:
+                    os.fchmod(made, PRIVATE_FOLDER)
+    except (OSError, ValueError) as problem:
+        raise write_problem(problem, shown) from None
+
+
+def remove_own(folder: Path, name: str) -> None:
+    """Remove a folder below `folder` with all that is in it; a missing one is fine.
+
+    Links are removed, never followed. `CannotWrite`: something of it cannot be removed.
+    """
+    shown = f"{folder}/{name}"
+    try:
+        with folder_at(folder) as opened, _parent(opened, name) as (parent, last):
+            shutil.rmtree(last, dir_fd=parent)
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError) as problem:
+        raise write_problem(problem, shown) from None
+
+
+def write_problem(problem: Exception, shown: str) -> NoSpace | CannotWrite:
+    """What to tell a person about a write that failed."""
+    if isinstance(problem, OSError) and problem.errno in _NO_ROOM:
+        return NoSpace(f"{shown}: not written: {_why(problem)}")
+    return CannotWrite(f"{shown}: not written: {_why(problem)}")
+
+
+@contextlib.contextmanager
+def folder_at(path: Path | str, parent: int | None = None) -> Iterator[int]:
+    """A descriptor of a folder that is no link itself."""
+    opened = os.open(path, _FOLDER | os.O_NOFOLLOW, dir_fd=parent)
+    try:
+        yield opened
+    finally:
+        os.close(opened)
+
+
+def _read(folder: int, name: str, limit: int, shown: str, *, own: bool) -> bytes:
+    with _parent(folder, name) as (parent, last):
+        # A name is looked at before it is opened: opening a device may already do something.
+        named = os.open(last, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+    try:
+        _judge(os.fstat(named), shown, own=own)
+        opened = os.open(f"/proc/self/fd/{named}", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    finally:
+        os.close(named)
+    with os.fdopen(opened, "rb") as file:
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise Unsafe(f"{shown}: is larger than {limit} bytes")
+    return data
+
+
+def _judge(found: os.stat_result, shown: str, *, own: bool) -> None:
+    if not stat.S_ISREG(found.st_mode):
+        kind = next((name for test, name in _KINDS if test(found.st_mode)), "something else")
+        raise Unsafe(f"{shown}: is {kind}, not a file")
+    if own and found.st_uid != os.geteuid():
+        raise Unsafe(f"{shown}: belongs to another user")
+    if own and found.st_nlink != 1:
+        raise Unsafe(f"{shown}: has {found.st_nlink} names, should have one")
+
+
+@contextlib.contextmanager
+def _parent(folder: int, name: str) -> Iterator[tuple[int, str]]:
+    """The folder that holds the last part of `name`, and that part. No link on the way."""
+    parts = PurePosixPath(name).parts
+    if not parts or parts[0] == "/" or ".." in parts or "\0" in name:
+        raise ValueError("is not a name inside the folder")
+    with contextlib.ExitStack() as stack:
+        for part in parts[:-1]:
+            folder = stack.enter_context(folder_at(part, folder))
+        yield folder, parts[-1]
+
+
+def _replace(parent: int, name: str, data: bytes) -> None:
+    temporary = f".{name}.{os.getpid()}.tmp"
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(temporary, dir_fd=parent)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    opened = os.open(temporary, flags, PRIVATE_FILE, dir_fd=parent)
+    try:
+        with os.fdopen(opened, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(opened)
+        os.replace(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary, dir_fd=parent)
+        raise
+    os.fsync(parent)
+
+
+def _why(problem: Exception) -> str:
+    if isinstance(problem, OSError):
+        if problem.errno in (errno.ELOOP, errno.ENOTDIR):
+            return "leads through a link, or through what is no folder"
+        return (problem.strerror or type(problem).__name__).lower()
+    return str(problem)

@@ -1,0 +1,46 @@
+"""This place: the name of the host, and of the user Colony runs as."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import re
+from pathlib import Path
+from typing import Final
+
+from colony.errors import ColonyError, UsageProblem
+from colony.host.files import read_text
+
+_HOST: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
+
+
+def host_name(stated: str | None, file: Path = Path("/etc/hostname")) -> str:
+    """What this host is called: as stated, else the first line of `file`, else as the kernel says.
+
+    `UsageProblem`: the stated name is none.
+    """
+    if stated:
+        if not _HOST.fullmatch(stated):
+            raise UsageProblem(f"COLONY_HOST {stated!r}: letters, digits, dots and dashes only")
+        return stated
+    for name in (_first_line(file), os.uname().nodename):
+        if _HOST.fullmatch(name):
+            return name
+    return "localhost"
+
+
+def login_name() -> str:
+    """The name of the user whose rights this process has; the number where it has no name."""
+    user = os.geteuid()
+    try:
+        return pwd.getpwuid(user).pw_name
+    except KeyError:
+        return str(user)
+
+
+def _first_line(file: Path) -> str:
+    try:
+        text = read_text(file, 4096) or ""
+    except ColonyError:
+        return ""
+    return text.partition("\n")[0].strip()
