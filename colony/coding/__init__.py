@@ -1,0 +1,1 @@
+"""Edge: the coding agents that Colony drives."""

@@ -1,0 +1,212 @@
+"""Claude Code: how it is called without a person, and what keeps it from being called.
+
+The options are those of version 2.1.328, read from its runs; every one of them is known to 2.1.280,
+the oldest version that is taken, so that none depends on the installed version.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, tzinfo
+from pathlib import Path
+from typing import Final
+
+from colony.coding.protocol import Invocation, PartFolders, PartOrder
+from colony.coding.stream import read_steps, read_turn
+from colony.core.turn import Step, Turn
+from colony.errors import Refused, UsageProblem
+
+OLDEST: Final = (2, 1, 280)
+
+LOGIN_VARIABLES: Final = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN")
+CLOUD_VARIABLES: Final = ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX")
+"""Say that a cloud's own login is used; its variables are named in `COLONY_PASS_ENV`."""
+OWN_VARIABLES: Final = (
+    *LOGIN_VARIABLES,
+    *CLOUD_VARIABLES,
+    "ANTHROPIC_BASE_URL",
+    "ANTHROPIC_CUSTOM_HEADERS",
+    "ANTHROPIC_DEFAULT_FABLE_MODEL",
+    "ANTHROPIC_DEFAULT_HAIKU_MODEL",
+    "ANTHROPIC_DEFAULT_OPUS_MODEL",
+    "ANTHROPIC_DEFAULT_SONNET_MODEL",
+    "BASH_DEFAULT_TIMEOUT_MS",
+    "BASH_MAX_TIMEOUT_MS",
+    "CLAUDE_CODE_EFFORT_LEVEL",
+    "CLAUDE_CODE_MAX_OUTPUT_TOKENS",
+    "CLAUDE_CODE_MAX_RETRIES",
+    "CLAUDE_CONFIG_DIR",
+    "MAX_STRUCTURED_OUTPUT_RETRIES",
+    "MAX_THINKING_TOKENS",
+)
+"""What the agent gets of Colony's own environment; nothing of an outer agent session is in it."""
+
+SWITCHES: Final[Mapping[str, str]] = {
+    # A background command would outlive the answer, or take its place.
+    "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    "DISABLE_TELEMETRY": "1",
+    "DISABLE_ERROR_REPORTING": "1",
+    "DISABLE_AUTOUPDATER": "1",
+}
+API_TIMEOUT_MS: Final = 300_000
+"""The program's own bound lets a dead connection wait for six minutes, ten times over."""
+
+ASKING_TOOL: Final = "AskUserQuestion"
+"""Without a person it would answer itself; questions go through the report."""
+
+ARGUMENT_MAX: Final = 128 * 1024 - 1
+"""Bytes of one argument that Linux takes."""
+VALUE_MAX: Final = 4_000
+"""Characters of a model's name, a mode or a tool rule."""
+STORED_MAX: Final = 64 * 1024 * 1024
+"""Bytes read of a file of the login folder; the general one grows with each project."""
+
+_UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+@dataclass(frozen=True, slots=True)
+class Claude:
+    """`program` is a path or a name on PATH; `zone` is meant by reset times that name none."""
+
+    program: str = "claude"
+    zone: tzinfo = UTC
+
+    @property
+    def name(self) -> str:
+        return "claude"
+
+    def version_call(self) -> Invocation | None:
+        return Invocation((self.program, "--version"), dict(SWITCHES))
+
+    def version_problem(self, output: str) -> str | None:
+        found = re.match(r"\s*(\d{1,9})\.(\d{1,9})\.(\d{1,9})\b.*\(Claude Code\)", output)
+        if found is None:
+            return f"{self.program} does not say that it is Claude Code"
+        version = (int(found[1]), int(found[2]), int(found[3]))
+        if version < OLDEST:
+            has, needs = (".".join(map(str, each)) for each in (version, OLDEST))
+            return f"{self.program} is Claude Code {has}; Colony needs {needs} or newer"
+        return None
+
+    def login_problem(self, environ: Mapping[str, str]) -> str | None:
+        if login_from_environment(environ):
+            return None
+        folder = login_folder(environ)
+        if folder is not None and _holds_login(folder):
+            return None
+        where = f" (looked in {folder})" if folder is not None else ""
+        return (
+            f"{self.program} has no login{where}: set ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN,"
+            f" or start {self.program} once and log in"
+        )
+
+    def invocation(
+        self, order: PartOrder, folders: PartFolders, environ: Mapping[str, str]
+    ) -> Invocation:
+        """Raises Refused for `bypassPermissions`, UsageProblem for what cannot be an argument."""
+        check_order(order)
+        return Invocation((self.program, *flags_of(order)), _environment(folders, environ))
+
+    def read(self, stream: Iterable[str]) -> Turn:
+        return read_turn(stream, self.zone)
+
+    def steps(self, stream: Iterable[str]) -> Iterator[Step]:
+        return read_steps(stream)
+
+
+def check_order(order: PartOrder) -> None:
+    """Refuse what must never be passed, or what the program would take for something else."""
+    if order.permission_mode == "bypassPermissions":
+        raise Refused("the permission mode bypassPermissions is never used")
+    if not _UUID.fullmatch(order.agent_session):
+        raise UsageProblem(f"agent session {order.agent_session!r}: not a UUID")
+    if order.max_turns < 1:
+        raise UsageProblem(f"max turns {order.max_turns}: must be 1 or more")
+    values = (order.model, order.permission_mode, *order.allowed_tools, *order.disallowed_tools)
+    for value in values:
+        if not value or value.startswith("-") or "\x00" in value or len(value) > VALUE_MAX:
+            raise UsageProblem(f"{value[:40]!r} cannot be a value on the agent's command line")
+
+
+def flags_of(order: PartOrder) -> tuple[str, ...]:
+    """The options of one run, without the program's name. The prompt comes by standard input."""
+    schema = _schema_argument(order.schema)
+    flags = ["-p", "--output-format", "stream-json", "--verbose", "--json-schema", schema]
+    flags += ["--resume" if order.resume else "--session-id", order.agent_session]
+    flags += ["--model", order.model, "--max-turns", str(order.max_turns)]
+    flags += ["--permission-mode", order.permission_mode, "--permission-prompts", "none"]
+    if not order.project_settings:
+        flags += ["--strict-mcp-config", "--setting-sources", "user"]
+    if order.allowed_tools:
+        flags += ["--allowedTools", *order.allowed_tools]
+    flags += ["--disallowedTools", *dict.fromkeys((ASKING_TOOL, *order.disallowed_tools))]
+    if order.max_budget_usd is not None:
+        flags += ["--max-budget-usd", f"{order.max_budget_usd:.2f}"]
+    return tuple(flags)
+
+
+def _schema_argument(schema: str) -> str:
+    """The schema without `$schema`: the program knows no dialect by name and refuses each."""
+    try:
+        parsed = json.loads(schema)
+    except (ValueError, RecursionError) as error:
+        raise UsageProblem(f"the schema of the answer is no JSON: {error}") from error
+    if not isinstance(parsed, dict):
+        raise UsageProblem("the schema of the answer is no JSON object")
+    parsed.pop("$schema", None)
+    argument = json.dumps(parsed, separators=(",", ":"))
+    if len(argument) > ARGUMENT_MAX:
+        raise UsageProblem("the schema of the answer is too long for the agent's command line")
+    return argument
+
+
+def login_from_environment(environ: Mapping[str, str]) -> bool:
+    """Is there a key, a token or a cloud's login in the variables? An empty one is none."""
+    return any(environ.get(name) for name in (*LOGIN_VARIABLES, *CLOUD_VARIABLES))
+
+
+def login_folder(environ: Mapping[str, str]) -> Path | None:
+    """Where a stored login would lie; None where the variables name no home."""
+    if environ.get("CLAUDE_CONFIG_DIR"):
+        return Path(environ["CLAUDE_CONFIG_DIR"])
+    return Path(environ["HOME"]) / ".claude" if environ.get("HOME") else None
+
+
+def _holds_login(folder: Path) -> bool:
+    """A login that could be used: its token may have expired, which only a call can tell."""
+    login = _stored(folder / ".credentials.json").get("claudeAiOauth")
+    if isinstance(login, dict) and (login.get("accessToken") or login.get("refreshToken")):
+        return True
+    if _stored(folder / "settings.json").get("apiKeyHelper"):
+        return True
+    general = (folder / ".claude.json", folder.parent / ".claude.json")
+    return any(_stored(path).get("primaryApiKey") for path in general)
+
+
+def _stored(path: Path) -> dict[str, object]:
+    """A file of the login folder; empty where it is missing or unreadable."""
+    try:
+        with path.open("rb") as file:
+            stored = json.loads(file.read(STORED_MAX))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return stored if isinstance(stored, dict) else {}
+
+
+def _environment(folders: PartFolders, environ: Mapping[str, str]) -> dict[str, str]:
+    env = {name: environ[name] for name in OWN_VARIABLES if environ.get(name)}
+    env.update(SWITCHES)
+    env["CLAUDE_CODE_TMPDIR"] = str(folders.tmp)
+    env["API_TIMEOUT_MS"] = _bounded(environ.get("API_TIMEOUT_MS", ""))
+    if login_from_environment(environ):
+        env["CLAUDE_CONFIG_DIR"] = str(folders.config)
+    return env
+
+
+def _bounded(milliseconds: str) -> str:
+    wanted = int(milliseconds) if re.fullmatch(r"[1-9][0-9]{0,8}", milliseconds) else API_TIMEOUT_MS
+    return str(min(wanted, API_TIMEOUT_MS))

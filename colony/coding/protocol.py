@@ -1,0 +1,84 @@
+"""A coding agent as the rest of Colony sees it.
+
+An agent says how it is called and how its stream reads. It starts nothing: `host/` runs the
+process, `flow/` brings the two together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from colony.core.turn import Step, Turn
+
+
+@dataclass(frozen=True, slots=True)
+class PartOrder:
+    """One run to be made: what to run it with, never where its files lie."""
+
+    schema: str
+    """JSON Schema of the answer, as text."""
+    agent_session: str
+    """A fresh UUID, or the one to resume."""
+    resume: bool
+    model: str
+    max_turns: int
+    permission_mode: str
+    allowed_tools: tuple[str, ...] = ()
+    disallowed_tools: tuple[str, ...] = ()
+    max_budget_usd: float | None = None
+    project_settings: bool = False
+    """Let the work tree's own agent settings, hooks and MCP servers load."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartFolders:
+    """Folders of the session, made by the caller: the agent's configuration, and scratch space."""
+
+    config: Path
+    tmp: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """A command line and the agent's own environment; the prompt goes to its standard input."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+
+
+class CodingAgent(Protocol):
+    @property
+    def name(self) -> str:
+        """The word in every output that names the agent (`claude`, `stand-in`)."""
+        ...
+
+    def version_call(self) -> Invocation | None:
+        """A cheap call whose output `version_problem` judges; None: there is nothing to ask."""
+        ...
+
+    def version_problem(self, output: str) -> str | None:
+        """Why this program cannot be used (not it, too old), in one line; None when it can."""
+        ...
+
+    def login_problem(self, environ: Mapping[str, str]) -> str | None:
+        """Why no run could log in, as far as variables and files tell; else None."""
+        ...
+
+    def invocation(
+        self, order: PartOrder, folders: PartFolders, environ: Mapping[str, str]
+    ) -> Invocation:
+        """How to make this run. `environ` is Colony's own environment: the agent picks from it what
+        is its own (keys, base URL, login folder), and nothing else."""
+        ...
+
+    def read(self, stream: Iterable[str]) -> Turn:
+        """Fold the lines of a stream, whole or cut anywhere, into one Turn. Never raises for what
+        the lines say."""
+        ...
+
+    def steps(self, stream: Iterable[str]) -> Iterator[Step]:
+        """What happened, in order: the agent's words, its tool calls, their results."""
+        ...

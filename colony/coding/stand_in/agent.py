@@ -1,0 +1,66 @@
+"""The scripted stand-in as a coding agent: called like Claude Code, said so in every output."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC
+from pathlib import Path
+from typing import Final
+
+from colony.coding.claude import check_order, flags_of
+from colony.coding.protocol import Invocation, PartFolders, PartOrder
+from colony.coding.stream import read_steps, read_turn
+from colony.core.turn import Step, Turn
+
+ROOT: Final = Path(__file__).parents[3]
+"""The folder that holds the package `colony`."""
+START: Final = (
+    "import sys; sys.path[:0] = [sys.argv.pop(1)]; "
+    "from colony.coding.stand_in.__main__ import main; main(sys.argv[1:])"
+)
+"""Isolated and without site packages, Python starts the stand-in in a few hundredths of a second
+wherever Colony lies."""
+
+
+@dataclass(frozen=True, slots=True)
+class StandIn:
+    """`script` None plays the built-in small job."""
+
+    script: Path | None = None
+
+    @property
+    def name(self) -> str:
+        return "stand-in"
+
+    def version_call(self) -> Invocation | None:
+        return None
+
+    def version_problem(self, output: str) -> str | None:
+        del output
+        return None
+
+    def login_problem(self, environ: Mapping[str, str]) -> str | None:
+        del environ
+        if self.script is not None and not self.script.is_file():
+            return f"the stand-in's script {self.script} is not there"
+        return None
+
+    def invocation(
+        self, order: PartOrder, folders: PartFolders, environ: Mapping[str, str]
+    ) -> Invocation:
+        """Takes nothing from `environ`. Raises as Claude's does for an order that is none."""
+        del environ
+        check_order(order)
+        own = ["--stand-in-home", str(folders.config)]
+        if self.script is not None:
+            own += ["--stand-in-script", str(self.script.absolute())]
+        argv = (sys.executable, "-I", "-S", "-c", START, str(ROOT), *own, *flags_of(order))
+        return Invocation(argv, {})
+
+    def read(self, stream: Iterable[str]) -> Turn:
+        return read_turn(stream, UTC)
+
+    def steps(self, stream: Iterable[str]) -> Iterator[Step]:
+        return read_steps(stream)
