@@ -55,8 +55,9 @@ SWITCHES: Final[Mapping[str, str]] = {
 API_TIMEOUT_MS: Final = 300_000
 """The program's own bound lets a dead connection wait for six minutes, ten times over."""
 
-ASKING_TOOL: Final = "AskUserQuestion"
-"""Without a person it would answer itself; questions go through the report."""
+UNATTENDED: Final = ("AskUserQuestion", "ScheduleWakeup")
+"""Tools that make no sense without a person: the first would answer itself (questions go through
+the report), the second would wake a session that has ended."""
 
 ARGUMENT_MAX: Final = 128 * 1024 - 1
 """Bytes of one argument that Linux takes."""
@@ -143,7 +144,7 @@ def flags_of(order: PartOrder) -> tuple[str, ...]:
         flags += ["--strict-mcp-config", "--setting-sources", "user"]
     if order.allowed_tools:
         flags += ["--allowedTools", *order.allowed_tools]
-    flags += ["--disallowedTools", *dict.fromkeys((ASKING_TOOL, *order.disallowed_tools))]
+    flags += ["--disallowedTools", *dict.fromkeys((*UNATTENDED, *order.disallowed_tools))]
     if order.max_budget_usd is not None:
         flags += ["--max-budget-usd", f"{order.max_budget_usd:.2f}"]
     return tuple(flags)

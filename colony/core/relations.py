@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from colony.core.ticket import Related, Ticket
+from colony.core.ticket import History, Ref, Related, Ticket
 
 SPAWN_SOURCE: Final = "colony-spawn:"
 _QUESTION_SUBJECT: Final = re.compile(r"\s*Questions?\b")
@@ -35,6 +35,16 @@ def parts_of(ticket: Ticket) -> tuple[Related, ...]:
         for child in ticket.children
         if not is_question(child) and not child.source.startswith(SPAWN_SOURCE)
     )
+
+
+def goes_on(history: History, answered: Ref) -> bool:
+    """True for a ticket that waits for nothing but the question `answered`, and that Colony itself
+    set to `pending`: a `pending` by a person, or by `/hold`, stays until a person moves it."""
+    ticket = history.ticket
+    if ticket.state != "pending" or any(one.ref != answered for one in open_questions(ticket)):
+        return False
+    moves = [event for event in history.events if event.kind == "state"]
+    return bool(moves) and moves[-1].machine
 
 
 def open_questions(ticket: Ticket) -> tuple[Related, ...]:

@@ -4,7 +4,8 @@
 
 It starts PROGRAM in FOLDER. Whatever the program leaves behind, in whatever session or process
 group, becomes a child of the reaper (`PR_SET_CHILD_SUBREAPER`) and is killed when the program ends
-or when SIGTERM asks for it. Both die with the thread that started the reaper (`PR_SET_PDEATHSIG`).
+or when SIGTERM asks for it. The death of the thread that started the reaper counts as SIGTERM
+(`PR_SET_PDEATHSIG`).
 It ends as the program ended: same exit code, same signal.
 """
 
@@ -24,13 +25,14 @@ PARENT_GONE = 70
 
 
 def main(parent: int, folder: str, program: list[str]) -> None:
+    # Blocked signals wait to be fetched one by one: none is lost between two looks.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGCHLD})
     libc = ctypes.CDLL(None)
-    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    # SIGTERM, not SIGKILL: when the caller dies there is still the rest to be killed.
+    libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(PARENT_GONE)
-    # Blocked signals wait to be fetched one by one: none is lost between two looks.
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGCHLD})
     reaper = os.getpid()
     child = os.fork()
     if child == 0:

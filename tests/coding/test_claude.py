@@ -48,7 +48,7 @@ def test_the_whole_command_line() -> None:
         "--permission-prompts", "none",
         "--strict-mcp-config", "--setting-sources", "user",
         "--allowedTools", "Bash(git *)", "Edit",
-        "--disallowedTools", "AskUserQuestion", "Write",
+        "--disallowedTools", "AskUserQuestion", "ScheduleWakeup", "Write",
         "--max-budget-usd", "2.50",
     )  # fmt: skip
 
@@ -70,9 +70,10 @@ def test_the_work_trees_own_settings_load_only_where_the_registry_says_so() -> N
     assert "--strict-mcp-config" not in called(project_settings=True).argv
 
 
-def test_the_tool_that_asks_the_user_is_always_off() -> None:
+def test_tools_that_need_a_person_are_always_off() -> None:
     argv = called(disallowed_tools=("AskUserQuestion", "Edit")).argv
-    assert argv[argv.index("--disallowedTools") + 1 :] == ("AskUserQuestion", "Edit")
+    off = argv[argv.index("--disallowedTools") + 1 :]
+    assert off == ("AskUserQuestion", "ScheduleWakeup", "Edit")
 
 
 def test_bypassing_permissions_is_refused() -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from histories import S1, make_ticket, question, related
+from histories import S1, Story, make_ticket, question, related
 
-from colony.core.relations import blockers, is_question, open_questions, parts_of
-from colony.core.ticket import STATES
+from colony.core.relations import blockers, goes_on, is_question, open_questions, parts_of
+from colony.core.ticket import STATES, History, Ref, Related
 
 
 @pytest.mark.parametrize(
@@ -49,3 +49,27 @@ def test_a_question_is_open_until_it_is_answered_or_refused() -> None:
     ticket = make_ticket(children=(*each, related(20)))
     left = {one.state for one in open_questions(ticket)}
     assert left == {"open", "progress", "review", "pending"}
+
+
+def waiting(by_machine: bool, *children: Related) -> History:
+    story = Story().starts()
+    if by_machine:
+        story.turns("pending")
+    else:
+        story.moves("pending")
+    return story.history(children=children)
+
+
+def test_the_answer_to_the_last_question_lets_colonys_own_pending_go_on() -> None:
+    answered = question(2, "done")
+    assert goes_on(waiting(True, answered), answered.ref)
+    assert goes_on(waiting(True, question(2)), answered.ref)
+    assert not goes_on(waiting(True, answered, question(3)), answered.ref)
+
+
+def test_a_pending_that_a_person_set_stays() -> None:
+    assert not goes_on(waiting(False, question(2, "done")), Ref("shop", 2))
+
+
+def test_a_ticket_in_another_state_stays() -> None:
+    assert not goes_on(Story().history(children=(question(2, "done"),)), Ref("shop", 2))

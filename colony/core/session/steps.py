@@ -100,16 +100,21 @@ def next_step(facts: Facts, now_ms: int) -> Step:
 def _work(facts: Facts) -> Step:
     worked = [part for part in facts.parts if part.kind != "check"]
     if not worked:
-        return End(Outcome.MOVED) if facts.lost else RunPart("work")
+        return End(_lost(facts)) if facts.lost else RunPart("work")
     last = worked[-1]
     if last.answer_sha256 and (facts.report is None or facts.report.part != last.number):
         return Validate(last.number)
     if facts.lost is not None:
-        return End(Outcome.MOVED)
+        return End(_lost(facts))
     interrupted = sum(1 for part in worked if _interrupted(part))
     if _interrupted(last) and interrupted <= FRESH_STARTS:
         return RunPart("work")
     return Compose(Occasion.NO_REPORT)
+
+
+def _lost(facts: Facts) -> Outcome:
+    """The word for a session that has nothing to post on a ticket that is not its own any more."""
+    return Outcome.LATE if facts.lost == "taken" else Outcome.MOVED
 
 
 def _interrupted(part: PartFacts) -> bool:

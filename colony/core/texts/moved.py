@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from colony.core.ticket import Ref
+
 
 def to_try() -> str:
     return "Ready to be tried: the last comment says how."
@@ -30,3 +32,8 @@ def no_verdict() -> str:
 def asks() -> str:
     """A question that was filed in another state first."""
     return "Waits for your answer."
+
+
+def answered(question: Ref) -> str:
+    """The ticket waited for the answer to this question alone."""
+    return f"Open again: {question} is answered."
