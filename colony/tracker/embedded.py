@@ -1,0 +1,162 @@
+"""The embedded edge: the tracker in the calling process, on a database file or in memory."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import Final
+
+from colony.core.ticket import (
+    History,
+    Me,
+    NewTicket,
+    ProjectInfo,
+    Ref,
+    Role,
+    State,
+    Ticket,
+)
+from colony.errors import UsageProblem
+from colony.tracker.ledger import Derive
+from colony.tracker.protocol import ANY, Changes, Conflict, Created, Guard, Written
+from colony.tracker.service import Service
+from colony.tracker.sql import files
+from colony.tracker.writes import Block, Comment, Edit, Move, SetParent
+
+SCHEME: Final = "sqlite:///"
+MEMORY: Final = "sqlite:///:memory:"
+TIMEOUT_S: Final = 10.0
+"""How long a transaction waits for the ones of others."""
+
+
+def absolute(url: str, home: Path) -> str:
+    """A `sqlite:///relative` address made absolute, seen from `home`; others as they are."""
+    if not url.startswith(SCHEME) or url == MEMORY:
+        return url
+    return f"{SCHEME}{home.absolute() / _path(url)}"
+
+
+def open_service(
+    url: str,
+    *,
+    clock: Callable[[], int],
+    derive: Derive,
+    create: bool = False,
+    timeout_s: float = TIMEOUT_S,
+) -> Service:
+    """The service on `sqlite:///relative`, `sqlite:////absolute` or `sqlite:///:memory:`.
+
+    A database in memory belongs to this service alone: threads and users share the service.
+    Unreachable, Damaged, Busy: see `sql.files.open_file`. UsageProblem: no such address.
+    """
+    if url == MEMORY:
+        return Service(files.open_memory(), clock, derive)
+    return Service(files.open_file(_path(url), create=create, timeout_s=timeout_s), clock, derive)
+
+
+def open_tracker(
+    url: str,
+    *,
+    me: Me,
+    clock: Callable[[], int],
+    derive: Derive,
+    create: bool = False,
+    timeout_s: float = TIMEOUT_S,
+) -> Embedded:
+    """One user's tracker. Who may make the database (`create`) is written down at once: an owner
+    must be known before a machine makes a project."""
+    service = open_service(url, clock=clock, derive=derive, create=create, timeout_s=timeout_s)
+    tracker = Embedded(service, me)
+    try:
+        if create:
+            tracker.me()
+    except BaseException:
+        service.close()
+        raise
+    return tracker
+
+
+def _path(url: str) -> Path:
+    name = url.removeprefix(SCHEME)
+    if name == url or not name or "\0" in name:
+        raise UsageProblem(f"{url!a} is no address of an embedded tracker (sqlite:///colony.db)")
+    return Path(name)
+
+
+class Embedded:
+    """A `Tracker` of one user. `identity.user_id` is not looked at: the name decides, and its row
+    is made by the first write or the first `me`."""
+
+    features: Final = frozenset({"relations", "markdown", "feed", "expect", "idempotency", "me"})
+
+    def __init__(self, service: Service, identity: Me) -> None:
+        self._service = service
+        self._sign_in = functools.cache(functools.partial(service.sign_in, identity))
+
+    def me(self) -> Me:
+        return self._sign_in()
+
+    def now_ms(self) -> int:
+        return self._service.now_ms()
+
+    def close(self) -> None:
+        self._service.close()
+
+    def tickets(
+        self,
+        project: str | None = None,
+        states: Collection[State] | None = None,
+        since_ms: int | None = None,
+    ) -> tuple[Ticket, ...]:
+        return self._service.tickets(project, states, since_ms)
+
+    def ticket(self, ref: Ref) -> History:
+        return self._service.ticket(ref)
+
+    def changes(self, after: int, limit: int = 1000) -> Changes:
+        return self._service.changes(after, limit)
+
+    def projects(self) -> dict[str, dict[State, int]]:
+        return self._service.projects()
+
+    def project(self, name: str) -> ProjectInfo:
+        return self._service.project(name)
+
+    def create(self, new: NewTicket, *, key: str) -> Created:
+        return self._service.create(self.me(), new, key=key)
+
+    def comment(self, ref: Ref, text: str, *, key: str, guard: Guard = ANY) -> Written | Conflict:
+        return self._service.write(self.me(), ref, Comment(text), key=key, guard=guard)
+
+    def move(
+        self, ref: Ref, state: State, *, key: str, text: str = "", guard: Guard = ANY
+    ) -> Written | Conflict:
+        return self._service.write(self.me(), ref, Move(state, text), key=key, guard=guard)
+
+    def edit(
+        self,
+        ref: Ref,
+        *,
+        key: str,
+        subject: str | None = None,
+        summary: str | None = None,
+        guard: Guard = ANY,
+    ) -> Written | Conflict:
+        return self._service.write(self.me(), ref, Edit(subject, summary), key=key, guard=guard)
+
+    def block(
+        self, ref: Ref, by: Ref, *, key: str, remove: bool = False, guard: Guard = ANY
+    ) -> Written | Conflict:
+        return self._service.write(self.me(), ref, Block(by, remove), key=key, guard=guard)
+
+    def set_parent(
+        self, ref: Ref, parent: Ref | None, *, key: str, guard: Guard = ANY
+    ) -> Written | Conflict:
+        return self._service.write(self.me(), ref, SetParent(parent), key=key, guard=guard)
+
+    def add_project(self, name: str, *, key: str) -> ProjectInfo:
+        return self._service.add_project(self.me(), name, key=key)
+
+    def set_member(self, project: str, user: str, role: Role | None, *, key: str) -> ProjectInfo:
+        return self._service.set_member(self.me(), project, user, role, key=key)

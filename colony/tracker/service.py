@@ -1,0 +1,258 @@
+"""The tracker's rules in their order, one transaction a call, whoever calls.
+
+A write is looked at in this order: what it says (limits), its key (a repetition gets the first
+answer), whether the ticket is there, its conditions, the caller's role, what it would do.
+Roles come after conditions: who acts on an old view of a ticket is told so first.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from colony.core.codec import from_json, to_json
+from colony.core.ticket import (
+    ROLES,
+    STATES,
+    History,
+    Me,
+    NewTicket,
+    ProjectInfo,
+    Ref,
+    Role,
+    State,
+    Ticket,
+)
+from colony.errors import Forbidden, Invalid, NotFound
+from colony.tracker import ledger as book
+from colony.tracker import limits, roles
+from colony.tracker.ledger import Derive, Ledger
+from colony.tracker.protocol import ANY, Changes, Conflict, Created, Guard, Written
+from colony.tracker.roles import Actor
+from colony.tracker.sql import answers, history, people, tickets
+from colony.tracker.sql.engine import Engine, Transaction
+from colony.tracker.sql.history import Stamp
+from colony.tracker.writes import Membership, TicketWrite, path_of, storable, storable_new
+
+PAGE_MAX: Final = 10_000
+"""Events in one answer of the feed."""
+
+Answer = TypeVar("Answer", Written, Created, ProjectInfo)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A write as its caller names it. `body` is what is compared when the key comes again."""
+
+    me: Me
+    path: str
+    key: str
+    body: object
+
+    def asked(self) -> answers.Asked:
+        body = json.dumps(to_json(self.body), sort_keys=True).encode()
+        digest = hashlib.sha256(body).hexdigest()
+        return answers.Asked(self.me.user_id, self.path, limits.key(self.key), digest)
+
+
+class Service:
+    """All reads, and all writes of one user each.
+
+    `me` is always somebody whom `sign_in` or a token gave. `clock` gives milliseconds UTC.
+    """
+
+    def __init__(self, engine: Engine, clock: Callable[[], int], derive: Derive) -> None:
+        self._engine = engine
+        self._derive = derive
+        self._clock = clock
+
+    def now_ms(self) -> int:
+        return self._clock()
+
+    def close(self) -> None:
+        self._engine.close()
+
+    # --- reads ---------------------------------------------------------------------------
+
+    def tickets(
+        self,
+        project: str | None = None,
+        states: Collection[State] | None = None,
+        since_ms: int | None = None,
+    ) -> tuple[Ticket, ...]:
+        """NotFound: no such project."""
+        if states is not None and not set(states) <= set(STATES):
+            raise Invalid("state: no such state")
+        since = None if since_ms is None else limits.integer(since_ms)
+        with self._engine.reading() as db:
+            if project is not None:
+                _need_project(db, project)
+            return tickets.some(db, project, states, since)
+
+    def ticket(self, ref: Ref) -> History:
+        with self._engine.reading() as db:
+            return History(_need_ticket(db, ref), history.of(db, ref))
+
+    def changes(self, after: int, limit: int = 1000) -> Changes:
+        wanted = max(1, min(limit, PAGE_MAX))
+        with self._engine.reading() as db:
+            events = history.after(db, limits.integer(after), wanted)
+            full = len(events) == wanted
+            return Changes(events, events[-1].event.id if full else history.last(db))
+
+    def projects(self) -> dict[str, dict[State, int]]:
+        counts: dict[str, dict[State, int]] = defaultdict(dict)
+        with self._engine.reading() as db:
+            for project, state, count in tickets.counted(db):
+                counts[project][state] = count
+            return {name: counts[name] for name in people.project_names(db)}
+
+    def project(self, name: str) -> ProjectInfo:
+        with self._engine.reading() as db:
+            _need_project(db, name)
+            return ProjectInfo(name, people.members(db, name))
+
+    # --- writes --------------------------------------------------------------------------
+
+    def sign_in(self, me: Me) -> Me:
+        """The user of this name, made on first use; `me.user_id` is not looked at.
+
+        Forbidden where a person comes under a machine's name, or the other way round.
+        """
+        name = limits.user(me.user)
+        with self._engine.reading() as db:
+            known = people.user(db, name)
+        if known is None or (me.owner and not me.machine and not known.owner):
+            with self._writing(me) as ledger:
+                known = book.make_user(ledger, name)
+        if known.machine != me.machine:
+            kind = "a machine" if known.machine else "a person"
+            raise Forbidden(f"{name} is {kind} in this tracker: use another name")
+        return Me(known.name, known.id, known.machine, known.owner)
+
+    def create(self, me: Me, new: NewTicket, *, key: str) -> Created:
+        new = storable_new(new)
+        if new.source.startswith("colony") and not me.machine:
+            raise Invalid("source: what begins with colony is taken from machines only")
+
+        def make(ledger: Ledger) -> Created:
+            db = ledger.db
+            same = tickets.with_source(db, new.project, new.source) if new.source else None
+            if same is not None:
+                return Created(_need_ticket(db, same), fresh=False)
+            if not people.has_project(db, new.project):
+                book.make_project(ledger, new.project)
+            actor = _actor(db, me, new.project)
+            roles.check_first_state(actor, new.state, has_parent=new.parent is not None)
+            return Created(_need_ticket(db, book.make_ticket(ledger, new)), fresh=True)
+
+        return self._once(Call(me, "tickets", key, new), Created, make)
+
+    def write(
+        self, me: Me, ref: Ref, write: TicketWrite, *, key: str, guard: Guard = ANY
+    ) -> Written | Conflict:
+        if not limits.may_exist(ref):
+            raise NotFound("no such ticket")
+        write = storable(write)
+
+        def make(ledger: Ledger) -> Written:
+            ticket = _need_ticket(ledger.db, ref)
+            _check_guard(guard, ticket)
+            actor = _actor(ledger.db, me, ref.project)
+            held = ticket.state == "pending" and not history.state_set_by_machine(ledger.db, ref)
+            roles.check_write(actor, write, ticket.state, held_by_person=held)
+            event = book.apply(ledger, ticket, write)
+            return Written(event, event or ticket.last_event)
+
+        try:
+            return self._once(Call(me, path_of(ref, write), key, write), Written, make)
+        except _Stale as stale:
+            return stale.conflict
+
+    def add_project(self, me: Me, name: str, *, key: str) -> ProjectInfo:
+        """A project that is there already is answered as it is."""
+        limits.project(name)
+
+        def make(ledger: Ledger) -> ProjectInfo:
+            if not people.has_project(ledger.db, name):
+                book.make_project(ledger, name)
+            return ProjectInfo(name, people.members(ledger.db, name))
+
+        return self._once(Call(me, "projects", key, name), ProjectInfo, make)
+
+    def set_member(
+        self, me: Me, project: str, user: str, role: Role | None, *, key: str
+    ) -> ProjectInfo:
+        """A user that is not there yet is made, as a person."""
+        membership = Membership(limits.user(user), role)
+        if role is not None and role not in ROLES:
+            raise Invalid("role: admin, edit or use")
+
+        def make(ledger: Ledger) -> ProjectInfo:
+            _need_project(ledger.db, project)
+            roles.check_admin(_actor(ledger.db, me, project))
+            book.set_member(ledger, project, membership)
+            return ProjectInfo(project, people.members(ledger.db, project))
+
+        return self._once(
+            Call(me, f"projects/{project}/members", key, membership), ProjectInfo, make
+        )
+
+    @contextmanager
+    def _writing(self, me: Me) -> Iterator[Ledger]:
+        with self._engine.writing() as db:
+            yield Ledger(db, Stamp(me, self._clock()), self._derive)
+
+    def _once(self, call: Call, kind: type[Answer], make: Callable[[Ledger], Answer]) -> Answer:
+        """The first answer to this key, in one transaction with what it tells of."""
+        asked = call.asked()
+        with self._writing(call.me) as ledger:
+            db, at_ms = ledger.db, ledger.stamp.at_ms
+            answers.forget(db, at_ms)
+            earlier = answers.earlier(db, asked)
+            if earlier is None:
+                answer = make(ledger)
+                answers.keep(db, asked, json.dumps(to_json(answer)), at_ms)
+                return answer
+        body, text = earlier
+        if body != asked.body:
+            raise Invalid("Idempotency-Key: it was used before, for something else")
+        return from_json(kind, json.loads(text))
+
+
+class _Stale(Exception):
+    """A condition no longer holds; raised so that the transaction is rolled back."""
+
+    def __init__(self, conflict: Conflict) -> None:
+        super().__init__()
+        self.conflict = conflict
+
+
+def _check_guard(guard: Guard, ticket: Ticket) -> None:
+    state_holds = guard.state is None or guard.state == ticket.state
+    event_holds = guard.event is None or guard.event == ticket.last_event
+    if not (state_holds and event_holds):
+        raise _Stale(Conflict(ticket.state, ticket.last_event, ticket.lease))
+
+
+def _actor(db: Transaction, me: Me, project: str) -> Actor:
+    return Actor(me, roles.role_of(me, people.role(db, project, me.user_id)), project)
+
+
+def _need_ticket(db: Transaction, ref: Ref) -> Ticket:
+    if not limits.may_exist(ref):
+        raise NotFound("no such ticket")
+    ticket = tickets.one(db, ref)
+    if ticket is None:
+        raise NotFound(f"there is no ticket {ref}")
+    return ticket
+
+
+def _need_project(db: Transaction, name: str) -> None:
+    if not limits.is_project(name) or not people.has_project(db, name):
+        raise NotFound(f"there is no project {name[:64]!a}")

@@ -1,0 +1,1 @@
+"""The store under the embedded tracker: one schema, SQL in files."""

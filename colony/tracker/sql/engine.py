@@ -1,0 +1,31 @@
+"""What the store asks of a database: named statements inside a transaction."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+Value = None | int | float | str
+
+
+class Transaction(Protocol):
+    """Named statements of `queries/`, their values by name. Rows are fetched whole."""
+
+    def rows(self, statement: str, **values: Value) -> list[tuple[Any, ...]]: ...
+    def run(self, statement: str, **values: Value) -> int:
+        """The number of rows changed."""
+        ...
+
+
+class Engine(Protocol):
+    """Transactions that end with their block: an exception rolls a writing one back."""
+
+    def reading(self) -> AbstractContextManager[Transaction]:
+        """One snapshot for all reads of the block."""
+        ...
+
+    def writing(self) -> AbstractContextManager[Transaction]:
+        """The only writer while the block lasts; Busy past the time-out."""
+        ...
+
+    def close(self) -> None: ...

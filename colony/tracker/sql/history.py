@@ -1,0 +1,79 @@
+"""Rows of events: appended under one counter, read in order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from colony.core.ticket import Event, EventKind, FeedEvent, Me, Ref
+from colony.tracker.sql.engine import Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """Who writes, and when."""
+
+    me: Me
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What an event says, before it has an id."""
+
+    kind: EventKind
+    text: str = ""
+    before: str = ""
+    after: str = ""
+
+
+def add(db: Transaction, stamp: Stamp, place: Ref | str, entry: Entry) -> int:
+    """Append to a ticket's history, or to that of a project named alone; the new event's id.
+
+    The counter is a row of this transaction: no reader sees an id before all smaller ones.
+    """
+    db.run("counter_up")
+    event = last(db)
+    db.run(
+        "event_add",
+        id=event,
+        project=place.project if isinstance(place, Ref) else place,
+        number=place.number if isinstance(place, Ref) else None,
+        kind=entry.kind,
+        author=stamp.me.user,
+        user_id=stamp.me.user_id,
+        machine=int(stamp.me.machine),
+        at_ms=stamp.at_ms,
+        text=entry.text,
+        old=entry.before,
+        new=entry.after,
+    )
+    return event
+
+
+def last(db: Transaction) -> int:
+    """The newest event id of the whole tracker."""
+    [(event,)] = db.rows("counter")
+    return int(event)
+
+
+def of(db: Transaction, ref: Ref) -> tuple[Event, ...]:
+    return tuple(map(_event, db.rows("events_of", project=ref.project, number=ref.number)))
+
+
+def after(db: Transaction, event: int, limit: int) -> tuple[FeedEvent, ...]:
+    return tuple(
+        FeedEvent(project, None if number is None else Ref(project, number), _event(rest))
+        for project, number, *rest in db.rows("events_after", after=event, limit=limit)
+    )
+
+
+def state_set_by_machine(db: Transaction, ref: Ref) -> bool:
+    """Whether the state that the ticket is in now was set by a machine."""
+    [(machine,)] = db.rows("state_set_by_machine", project=ref.project, number=ref.number)
+    return bool(machine)
+
+
+def _event(row: tuple[Any, ...] | list[Any]) -> Event:
+    id_, kind, author, user_id, machine, at_ms, text, old, new = row
+    return Event(id_, kind, author, user_id, bool(machine), at_ms, text, old, new)

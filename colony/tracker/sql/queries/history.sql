@@ -1,0 +1,22 @@
+-- name: counter_up
+UPDATE counter SET event = event + 1;
+
+-- name: counter
+SELECT event FROM counter;
+
+-- name: event_add
+INSERT INTO events (id, project, number, kind, author, user_id, machine, at_ms, text, old, new)
+VALUES (:id, :project, :number, :kind, :author, :user_id, :machine, :at_ms, :text, :old, :new);
+
+-- name: events_of
+SELECT id, kind, author, user_id, machine, at_ms, text, old, new FROM events
+WHERE project = :project AND number = :number ORDER BY id;
+
+-- name: events_after
+SELECT project, number, id, kind, author, user_id, machine, at_ms, text, old, new FROM events
+WHERE id > :after ORDER BY id LIMIT :limit;
+
+-- name: state_set_by_machine
+SELECT machine FROM events
+WHERE project = :project AND number = :number AND kind IN ('created', 'state')
+ORDER BY id DESC LIMIT 1;

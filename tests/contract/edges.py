@@ -1,0 +1,125 @@
+"""The edges that the contract is held against: each gives trackers of any user on one store."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from colony.core.keywords import priority_of
+from colony.core.lease import view_of
+from colony.core.ticket import Me, NewTicket, Ref
+from colony.tracker.embedded import Embedded, open_service
+from colony.tracker.ledger import Derive
+from colony.tracker.protocol import Tracker, Written
+from colony.tracker.service import Service
+
+DERIVE = Derive(view_of, priority_of)
+START_MS = 1_700_000_000_000
+
+
+@dataclass
+class Clock:
+    """Milliseconds that move by hand."""
+
+    ms: int = START_MS
+
+    def __call__(self) -> int:
+        return self.ms
+
+
+class Edge(Protocol):
+    clock: Clock
+
+    def tracker(self, me: Me) -> Tracker: ...
+
+
+@dataclass
+class EmbeddedEdge:
+    service: Service
+    clock: Clock
+
+    def tracker(self, me: Me) -> Tracker:
+        return Embedded(self.service, me)
+
+
+@dataclass
+class Cast:
+    """The users of a story. `alice` owns the tracker, `colony` is a machine."""
+
+    edge: Edge
+    keys: itertools.count[int] = field(default_factory=itertools.count)
+
+    @property
+    def clock(self) -> Clock:
+        return self.edge.clock
+
+    def person(self, name: str, *, owner: bool = False) -> Tracker:
+        return self.edge.tracker(Me(name, "", machine=False, owner=owner))
+
+    @property
+    def alice(self) -> Tracker:
+        return self.person("alice", owner=True)
+
+    @property
+    def colony(self) -> Tracker:
+        return self.edge.tracker(Me("colony", "", machine=True, owner=False))
+
+    def key(self) -> str:
+        return f"key-{next(self.keys)}"
+
+    def ticket(self, subject: str = "Mend the gate", project: str = "shop", **more: object) -> Ref:
+        """A ticket that alice opened."""
+        new = NewTicket(project, subject, **more)  # type: ignore[arg-type]
+        return self.alice.create(new, key=self.key()).ticket.ref
+
+    def comment(self, who: Tracker, ref: Ref, text: str) -> int:
+        return event_of(who.comment(ref, text, key=self.key()))
+
+    def member(self, name: str, role: str | None) -> Tracker:
+        """A person with this role in shop."""
+        if role is not None:
+            self.alice.set_member("shop", name, role, key=self.key())  # type: ignore[arg-type]
+        return self.person(name)
+
+
+def event_of(answer: object) -> int:
+    assert isinstance(answer, Written), answer
+    return answer.event
+
+
+def in_memory() -> EmbeddedEdge:
+    clock = Clock()
+    return EmbeddedEdge(
+        open_service("sqlite:///:memory:", clock=clock, derive=DERIVE, create=True), clock
+    )
+
+
+def on_file(folder: Path) -> EmbeddedEdge:
+    clock = Clock()
+    url = f"sqlite:///{folder / 'colony.db'}"
+    return EmbeddedEdge(open_service(url, clock=clock, derive=DERIVE, create=True), clock)
+
+
+def everything(tracker: Tracker) -> tuple[object, ...]:
+    """All that a tracker shows."""
+    projects = tracker.projects()
+    return (
+        tracker.tickets(),
+        tracker.changes(0, 10_000),
+        projects,
+        [tracker.project(name) for name in projects],
+    )
+
+
+def refuses(error: type[Exception], call: Callable[[], object], tracker: Tracker) -> str:
+    """The refusal's line; the call wrote nothing."""
+    before = everything(tracker)
+    try:
+        call()
+    except error as refusal:
+        assert everything(tracker) == before
+        return str(refusal)
+    raise AssertionError(f"not refused with {error.__name__}")
