@@ -35,7 +35,7 @@ def is_state(word: str) -> TypeGuard[State]:
     return word in STATES
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class Ref:
     """The name of a ticket: `project#number`."""
 
@@ -44,6 +44,9 @@ class Ref:
 
     def __str__(self) -> str:
         return f"{self.project}#{self.number}"
+
+    def __lt__(self, other: Ref) -> bool:
+        return (self.project, self.number) < (other.project, other.number)
 
     @classmethod
     def parse(cls, text: str) -> Ref | None:

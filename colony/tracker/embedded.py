@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Collection
-from pathlib import Path
 from typing import Final
 
 from colony.core.ticket import (
@@ -17,24 +16,13 @@ from colony.core.ticket import (
     State,
     Ticket,
 )
-from colony.errors import UsageProblem
 from colony.tracker.ledger import Derive
-from colony.tracker.protocol import ANY, Changes, Conflict, Created, Guard, Written
+from colony.tracker.places import TIMEOUT_S, engine_at
+from colony.tracker.protocol import ANY, Conflict, Created, Guard, Written
+from colony.tracker.reader import FEATURES
+from colony.tracker.reads import Changes
 from colony.tracker.service import Service
-from colony.tracker.sql import files
 from colony.tracker.writes import Block, Comment, Edit, Move, SetParent
-
-SCHEME: Final = "sqlite:///"
-MEMORY: Final = "sqlite:///:memory:"
-TIMEOUT_S: Final = 10.0
-"""How long a transaction waits for the ones of others."""
-
-
-def absolute(url: str, home: Path) -> str:
-    """A `sqlite:///relative` address made absolute, seen from `home`; others as they are."""
-    if not url.startswith(SCHEME) or url == MEMORY:
-        return url
-    return f"{SCHEME}{home.absolute() / _path(url)}"
 
 
 def open_service(
@@ -50,9 +38,7 @@ def open_service(
     A database in memory belongs to this service alone: threads and users share the service.
     Unreachable, Damaged, Busy: see `sql.files.open_file`. UsageProblem: no such address.
     """
-    if url == MEMORY:
-        return Service(files.open_memory(), clock, derive)
-    return Service(files.open_file(_path(url), create=create, timeout_s=timeout_s), clock, derive)
+    return Service(engine_at(url, create=create, timeout_s=timeout_s), clock, derive)
 
 
 def open_tracker(
@@ -77,18 +63,11 @@ def open_tracker(
     return tracker
 
 
-def _path(url: str) -> Path:
-    name = url.removeprefix(SCHEME)
-    if name == url or not name or "\0" in name:
-        raise UsageProblem(f"{url!a} is no address of an embedded tracker (sqlite:///colony.db)")
-    return Path(name)
-
-
 class Embedded:
     """A `Tracker` of one user. `identity.user_id` is not looked at: the name decides, and its row
     is made by the first write or the first `me`."""
 
-    features: Final = frozenset({"relations", "markdown", "feed", "expect", "idempotency", "me"})
+    features: Final = FEATURES
 
     def __init__(self, service: Service, identity: Me) -> None:
         self._service = service

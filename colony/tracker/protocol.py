@@ -9,22 +9,11 @@ not have happened: repeat the same bytes with the same key).
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Protocol
 
-from colony.core.ticket import (
-    FeedEvent,
-    History,
-    LeaseView,
-    Me,
-    NewTicket,
-    ProjectInfo,
-    Ref,
-    Role,
-    State,
-    Ticket,
-)
+from colony.core.ticket import LeaseView, Me, NewTicket, ProjectInfo, Ref, Role, State, Ticket
+from colony.tracker.reads import Reads
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,40 +54,10 @@ class Created:
     """False: this source was there already, nothing was written."""
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
-    events: tuple[FeedEvent, ...]
-    last: int
-    """What to ask after next time. Smaller than what was asked after: the store was put back from
-    an older copy, and the feed must be read from its beginning."""
+class Tracker(Reads, Protocol):
+    """Reads and writes of one user."""
 
-
-class Tracker(Protocol):
-    """Reads and writes of one user. Reads are fetched whole."""
-
-    @property
-    def features(self) -> frozenset[str]: ...
     def me(self) -> Me: ...
-    def now_ms(self) -> int:
-        """The tracker's own time."""
-        ...
-
-    def tickets(
-        self,
-        project: str | None = None,
-        states: Collection[State] | None = None,
-        since_ms: int | None = None,
-    ) -> tuple[Ticket, ...]:
-        """Rows ordered by (created_ms, project, number); `since_ms` is inclusive on updated_ms."""
-        ...
-
-    def ticket(self, ref: Ref) -> History: ...
-    def changes(self, after: int, limit: int = 1000) -> Changes: ...
-    def projects(self) -> dict[str, dict[State, int]]:
-        """Every project, with its number of tickets by state."""
-        ...
-
-    def project(self, name: str) -> ProjectInfo: ...
 
     def create(self, new: NewTicket, *, key: str) -> Created:
         """Its project is made with it where there is none."""
@@ -136,5 +95,3 @@ class Tracker(Protocol):
     def set_member(self, project: str, user: str, role: Role | None, *, key: str) -> ProjectInfo:
         """`role` None removes the member. A user that is not there yet is made, as a person."""
         ...
-
-    def close(self) -> None: ...

@@ -9,38 +9,32 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from colony.core.codec import from_json, to_json
 from colony.core.ticket import (
     ROLES,
-    STATES,
-    History,
     Me,
     NewTicket,
     ProjectInfo,
     Ref,
     Role,
-    State,
     Ticket,
 )
 from colony.errors import Forbidden, Invalid, NotFound
 from colony.tracker import ledger as book
 from colony.tracker import limits, roles
 from colony.tracker.ledger import Derive, Ledger
-from colony.tracker.protocol import ANY, Changes, Conflict, Created, Guard, Written
+from colony.tracker.protocol import ANY, Conflict, Created, Guard, Written
+from colony.tracker.reader import Reader, need_project, need_ticket
 from colony.tracker.roles import Actor
 from colony.tracker.sql import answers, history, people, tickets
 from colony.tracker.sql.engine import Engine, Transaction
 from colony.tracker.sql.history import Stamp
 from colony.tracker.writes import Membership, TicketWrite, path_of, storable, storable_new
-
-PAGE_MAX: Final = 10_000
-"""Events in one answer of the feed."""
 
 Answer = TypeVar("Answer", Written, Created, ProjectInfo)
 
@@ -60,64 +54,15 @@ class Call:
         return answers.Asked(self.me.user_id, self.path, limits.key(self.key), digest)
 
 
-class Service:
+class Service(Reader):
     """All reads, and all writes of one user each.
 
     `me` is always somebody whom `sign_in` or a token gave. `clock` gives milliseconds UTC.
     """
 
     def __init__(self, engine: Engine, clock: Callable[[], int], derive: Derive) -> None:
-        self._engine = engine
+        super().__init__(engine, clock)
         self._derive = derive
-        self._clock = clock
-
-    def now_ms(self) -> int:
-        return self._clock()
-
-    def close(self) -> None:
-        self._engine.close()
-
-    # --- reads ---------------------------------------------------------------------------
-
-    def tickets(
-        self,
-        project: str | None = None,
-        states: Collection[State] | None = None,
-        since_ms: int | None = None,
-    ) -> tuple[Ticket, ...]:
-        """NotFound: no such project."""
-        if states is not None and not set(states) <= set(STATES):
-            raise Invalid("state: no such state")
-        since = None if since_ms is None else limits.integer(since_ms)
-        with self._engine.reading() as db:
-            if project is not None:
-                _need_project(db, project)
-            return tickets.some(db, project, states, since)
-
-    def ticket(self, ref: Ref) -> History:
-        with self._engine.reading() as db:
-            return History(_need_ticket(db, ref), history.of(db, ref))
-
-    def changes(self, after: int, limit: int = 1000) -> Changes:
-        wanted = max(1, min(limit, PAGE_MAX))
-        with self._engine.reading() as db:
-            events = history.after(db, limits.integer(after), wanted)
-            full = len(events) == wanted
-            return Changes(events, events[-1].event.id if full else history.last(db))
-
-    def projects(self) -> dict[str, dict[State, int]]:
-        counts: dict[str, dict[State, int]] = defaultdict(dict)
-        with self._engine.reading() as db:
-            for project, state, count in tickets.counted(db):
-                counts[project][state] = count
-            return {name: counts[name] for name in people.project_names(db)}
-
-    def project(self, name: str) -> ProjectInfo:
-        with self._engine.reading() as db:
-            _need_project(db, name)
-            return ProjectInfo(name, people.members(db, name))
-
-    # --- writes --------------------------------------------------------------------------
 
     def sign_in(self, me: Me) -> Me:
         """The user of this name, made on first use; `me.user_id` is not looked at.
@@ -144,12 +89,12 @@ class Service:
             db = ledger.db
             same = tickets.with_source(db, new.project, new.source) if new.source else None
             if same is not None:
-                return Created(_need_ticket(db, same), fresh=False)
+                return Created(need_ticket(db, same), fresh=False)
             if not people.has_project(db, new.project):
                 book.make_project(ledger, new.project)
             actor = _actor(db, me, new.project)
             roles.check_first_state(actor, new.state, has_parent=new.parent is not None)
-            return Created(_need_ticket(db, book.make_ticket(ledger, new)), fresh=True)
+            return Created(need_ticket(db, book.make_ticket(ledger, new)), fresh=True)
 
         return self._once(Call(me, "tickets", key, new), Created, make)
 
@@ -161,7 +106,7 @@ class Service:
         write = storable(write)
 
         def make(ledger: Ledger) -> Written:
-            ticket = _need_ticket(ledger.db, ref)
+            ticket = need_ticket(ledger.db, ref)
             _check_guard(guard, ticket)
             actor = _actor(ledger.db, me, ref.project)
             held = ticket.state == "pending" and not history.state_set_by_machine(ledger.db, ref)
@@ -194,7 +139,7 @@ class Service:
             raise Invalid("role: admin, edit or use")
 
         def make(ledger: Ledger) -> ProjectInfo:
-            _need_project(ledger.db, project)
+            need_project(ledger.db, project)
             roles.check_admin(_actor(ledger.db, me, project))
             book.set_member(ledger, project, membership)
             return ProjectInfo(project, people.members(ledger.db, project))
@@ -242,17 +187,3 @@ def _check_guard(guard: Guard, ticket: Ticket) -> None:
 
 def _actor(db: Transaction, me: Me, project: str) -> Actor:
     return Actor(me, roles.role_of(me, people.role(db, project, me.user_id)), project)
-
-
-def _need_ticket(db: Transaction, ref: Ref) -> Ticket:
-    if not limits.may_exist(ref):
-        raise NotFound("no such ticket")
-    ticket = tickets.one(db, ref)
-    if ticket is None:
-        raise NotFound(f"there is no ticket {ref}")
-    return ticket
-
-
-def _need_project(db: Transaction, name: str) -> None:
-    if not limits.is_project(name) or not people.has_project(db, name):
-        raise NotFound(f"there is no project {name[:64]!a}")

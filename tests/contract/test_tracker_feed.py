@@ -6,7 +6,7 @@ import pytest
 from edges import Cast
 
 from colony.core.ticket import NewTicket
-from colony.tracker.protocol import Changes
+from colony.tracker.reads import Changes
 
 
 def story(cast: Cast) -> None:

@@ -22,7 +22,8 @@ from hypothesis import strategies as st
 
 from colony.core.ticket import TEXT_MAX, Me
 from colony.errors import Busy, ColonyError, Damaged, Unreachable, UsageProblem
-from colony.tracker.embedded import absolute, open_service, open_tracker
+from colony.tracker.embedded import open_service, open_tracker
+from colony.tracker.places import absolute
 from colony.tracker.service import Service
 from colony.tracker.sql import dialect, files
 from colony.tracker.sql.connection import transaction
