@@ -16,6 +16,9 @@ from typing import Final
 from colony.core.lines import clip
 from colony.host.clock import boot_id
 
+_PF_KTHREAD: Final = 0x00200000
+LOOKS: Final = 1000
+"""How often a process in the middle of an exec is looked at again."""
 TICKS_PER_S: Final = os.sysconf("SC_CLK_TCK")
 
 
@@ -40,6 +43,8 @@ class Stat:
     state: str
     parent: int
     start_ticks: int
+    kernel: bool = False
+    """A thread of the kernel: it has no program."""
 
     @property
     def running(self) -> bool:
@@ -55,7 +60,8 @@ def stat_of(pid: int) -> Stat | None:
         return None
     # The name in brackets may hold anything, brackets included; what follows is numbers.
     fields = text[text.rindex(b")") + 2 :].split()
-    return Stat(fields[0].decode("ascii"), int(fields[1]), int(fields[19]))
+    kernel = bool(int(fields[6]) & _PF_KTHREAD)
+    return Stat(fields[0].decode("ascii"), int(fields[1]), int(fields[19]), kernel)
 
 
 def identify(pid: int) -> ProcessId | None:
@@ -125,9 +131,23 @@ def user_of(pid: int) -> int | None:
 def environment_of(pid: int) -> tuple[bytes, ...]:
     """`NAME=value` as it was when the program started; empty where it cannot be read."""
     try:
-        return tuple(Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"))
+        environ = Path(f"/proc/{pid}/environ")
+        data = environ.read_bytes()
+        looks = 0 if data else LOOKS
+        while looks and _is_becoming(pid):
+            looks -= 1
+            os.sched_yield()
+        return tuple((data or environ.read_bytes()).split(b"\0"))
     except OSError:
         return ()
+
+
+def _is_becoming(pid: int) -> bool:
+    """In the middle of an exec: it has neither a command line nor an environment for an instant."""
+    stat = stat_of(pid)
+    if stat is None or not stat.running or stat.kernel:
+        return False
+    return not Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
 def session_of(pid: int) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final, Literal
 
 import psutil
@@ -22,6 +23,8 @@ from colony.host.identity import (
 
 AFTER_S: Final = 0.05
 """A listener is the part's when it started later than this after the part began."""
+_LISTEN: Final = "0A"
+"""The state of a listening socket in /proc/net/tcp."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,7 @@ class Listener:
     pid: int | None
     started_ms: int | None
     command: str
-    outcome: Ended | Literal["skipped"]
+    outcome: Ended | Literal["skipped", "seen"]
     reason: str = ""
     """skipped: why it was left alone."""
 
@@ -80,6 +83,36 @@ def stop_listeners(
         )
         for each in found
     )
+
+
+def seen_listeners(ports: Range, since_s: float, session: str) -> tuple[Listener, ...]:
+    """What listens on `ports` now and is the part's; nothing is stopped.
+
+    Cheap where nothing listens: it is asked once a second while a part runs, because what a box
+    held is gone with it and could not be told afterwards.
+    """
+    if not _anything_listens(ports):
+        return ()
+    found = (_look(port, pid, since_s, session) for port, pid in _listening(ports))
+    return tuple(
+        Listener(each.port, each.process.pid, None, each.command, "seen")
+        for each in found
+        if each.process and not each.spared
+    )
+
+
+def _anything_listens(ports: Range) -> bool:
+    """By the kernel's own tables, without asking whose they are."""
+    for table in (Path("/proc/net/tcp"), Path("/proc/net/tcp6")):
+        try:
+            lines = table.read_text(encoding="ascii").splitlines()[1:]
+        except OSError:
+            continue
+        for line in lines:
+            _, local, _, state, *_ = line.split()
+            if state == _LISTEN and ports[0] <= int(local.rpartition(":")[2], 16) <= ports[1]:
+                return True
+    return False
 
 
 def _listening(ports: Range) -> list[tuple[int, int | None]]:

@@ -115,17 +115,20 @@ def test_a_sweep_of_no_session_is_a_mistake() -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has processes of several users")
 def test_another_users_process_is_not_swept() -> None:
-    env = {"PATH": "/usr/bin:/bin", "COLONY_SESSION": OURS}
+    theirs = f"test-{MARK}-nobodys"
+    env = {"PATH": "/usr/bin:/bin", "COLONY_SESSION": theirs}
     nobody = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
     script = f"echo up; exec {SLEEP}"
     with subprocess.Popen(
         [*nobody, "sh", "-c", script], env=env, stdout=subprocess.PIPE, text=True
     ) as process:
-        assert process.stdout
-        process.stdout.readline()
-        assert session_of(process.pid) == OURS
-        assert sweep(OURS, CLOCK) == ()
-        process.kill()
+        try:
+            assert process.stdout
+            process.stdout.readline()
+            assert session_of(process.pid) == theirs
+            assert sweep(theirs, CLOCK) == ()
+        finally:
+            process.kill()
 
 
 # --- reused pids -----------------------------------------------------------------------------
