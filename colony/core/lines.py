@@ -55,6 +55,7 @@ KINDS: Final[dict[str, str]] = {
     "check.controller_failed": "CHECK OK, CONTROLLER FAILED",
     "check.half_done": "CHECK HALF DONE",
     "check.failed": "CHECK FAILED",
+    "parked": "PARKED",
     "cycle.cost": "CYCLE COST:",
     "cycle.end": "CYCLE END",
     "cycle.dry_run": "CYCLE DRY RUN",
