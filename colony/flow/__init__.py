@@ -1,0 +1,1 @@
+"""Shell: calls edges and core in turn, and holds no policy."""

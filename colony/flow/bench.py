@@ -1,0 +1,46 @@
+"""What one session is worked with: edges, texts and this machine, gathered once by the wiring."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from colony.coding.protocol import CodingAgent
+from colony.core.lines import Json, Line
+from colony.core.session import Runner
+from colony.core.strict_json import Check
+from colony.flow.briefing import Sources
+from colony.flow.observe import Viewpoint
+from colony.flow.part import Place
+from colony.host.chance import Chance
+from colony.tracker.protocol import Tracker
+
+Emit = Callable[[Line], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """A schema of `templates/`: its value, and the check against it."""
+
+    value: Json
+    check: Check
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """Everything but the session's own facts."""
+
+    tracker: Tracker
+    view: Viewpoint
+    sources: Sources
+    place: Place
+    chance: Chance
+    agent_for: Callable[[Runner], CodingAgent]
+    version_problem: Callable[[CodingAgent], str | None]
+    """Asks the agent's program for its version; why it cannot be used, None when it can."""
+    report: Schema
+    verdict: Schema
+    pass_env: frozenset[str]
+    secrets: Mapping[str, str]
+    """The project's test credentials, by name."""
+    emit: Emit

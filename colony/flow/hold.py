@@ -1,0 +1,209 @@
+"""Hold a ticket: write to it only while its lease is ours, and renew the lease meanwhile.
+
+The algorithm is the one of `docs/leases.md`. Trust is counted on the clock that goes on through
+suspend, from the moment a renewal was sent: what cannot be renewed in time is given up before
+anybody else may take it.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from colony.core import standing as standings
+from colony.core.lease import margin_ms
+from colony.core.markers import LeaseLine, marker_of
+from colony.core.session import LeaseFacts
+from colony.core.standing import Standing
+from colony.core.texts import lease as lease_texts
+from colony.core.ticket import History, Ref
+from colony.errors import Busy, ColonyError, NoAnswer, NotFound
+from colony.host.clock import Clock
+from colony.tracker.protocol import Conflict, Guard, Tracker, Written
+
+T = TypeVar("T")
+
+FIRST_PAUSE_S = 0.5
+LONGEST_PAUSE_S = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What it takes to write to one ticket for one session."""
+
+    tracker: Tracker
+    clock: Clock
+    ref: Ref
+    session: str
+    host: str
+    ttl_ms: int
+    pause: Callable[[float], object]
+    """Waits that many seconds; a stop request ends it early with an error of its own."""
+
+    @property
+    def trust_s(self) -> float:
+        """How long a renewal can be trusted, from the moment it was sent."""
+        return (self.ttl_ms - margin_ms(self.ttl_ms)) / 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A guarded write that happened. `sent_s` is the boot clock when it was sent."""
+
+    written: Written
+    sent_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """The write did not happen: the ticket is not this session's (any more)."""
+
+    standing: Standing
+    history: History
+
+
+Write = Callable[[Guard], Written | Conflict]
+
+
+def patiently(desk: Desk, ask: Callable[[], T], within_s: float) -> T:
+    """`ask()`, repeated with growing pauses while no answer comes, for `within_s` at most.
+
+    `NoAnswer`: it may have happened. `Busy`: it did not, not once.
+    """
+    deadline = desk.clock.boot_s() + within_s
+    pause = FIRST_PAUSE_S
+    unknown: NoAnswer | None = None
+    while True:
+        try:
+            return ask()
+        except (NoAnswer, Busy) as error:
+            if isinstance(error, NoAnswer):
+                unknown = error
+            if desk.clock.boot_s() + pause > deadline:
+                raise unknown or error from None
+            desk.pause(pause)
+            pause = min(pause * 2, LONGEST_PAUSE_S)
+
+
+def guarded(desk: Desk, write: Write, token: int, within_s: float) -> Sent | Lost:
+    """Write while the lease is ours: a person's comment in between is no loss, a move is."""
+    while True:
+        history = patiently(desk, lambda: desk.tracker.ticket(desk.ref), within_s)
+        standing = standings.standing_of(history, desk.session, token)
+        if standing != "mine":
+            return Lost(standing, history)
+        guard = Guard(event=history.ticket.last_event)
+        sent_s = desk.clock.boot_s()
+        answer = patiently(desk, functools.partial(write, guard), within_s)
+        if isinstance(answer, Written):
+            return Sent(answer, sent_s)
+
+
+def renewals_in(history: History, session: str) -> int:
+    """How often this session's lease was renewed, as the history tells."""
+    markers = (marker_of(event) for event in history.events)
+    return sum(
+        1
+        for marker in markers
+        if isinstance(marker, LeaseLine) and marker.session == session and marker.kind == "renewed"
+    )
+
+
+class _Stopping(ColonyError):
+    """The owner wants the keeper to end: whatever it waits for is not asked again."""
+
+
+class Keeper:
+    """Renews a lease in a thread of its own while a part runs.
+
+    The thread writes to the tracker only; whoever owns the session reads `lease` and `lost` and
+    writes them down. `over()` is the owner's own watchdog: it needs no thread to be alive.
+    """
+
+    def __init__(
+        self,
+        desk: Desk,
+        lease: LeaseFacts,
+        trusted_s: float,
+        heartbeat_ms: int,
+        wake: Callable[[], None],
+    ) -> None:
+        # The thread must never run into the owner's own way of stopping: it waits by its event.
+        self._stop = threading.Event()
+        self._desk = replace(desk, pause=self._pause)
+        self._heartbeat_s = min(heartbeat_ms / 1000, desk.trust_s / 2)
+        self._wake = wake
+        self._renewed_s = trusted_s - desk.trust_s
+        self._thread = threading.Thread(target=self._run, name="lease", daemon=True)
+        self.lease = lease
+        self.trusted_s = trusted_s
+        self.lost: Standing | None = None
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """No renewal is sent after this."""
+        self._stop.set()
+        self._thread.join()
+
+    def over(self) -> bool:
+        """The lease is lost, or can no longer be trusted to be ours."""
+        return self.lost is not None or self._desk.clock.boot_s() >= self.trusted_s
+
+    def _run(self) -> None:
+        due = self._renewed_s + self._heartbeat_s
+        while self.lost is None and not self.over():
+            # Short slices: the thread's clock stands still in suspend, the boot clock does not.
+            if self._stop.wait(min(1.0, max(0.01, due - self._desk.clock.boot_s()))):
+                return
+            if self._desk.clock.boot_s() < due:
+                continue
+            due = self._desk.clock.boot_s() + self._renew()
+        self._wake()
+
+    def _pause(self, seconds: float) -> None:
+        if self._stop.wait(seconds):
+            raise _Stopping
+
+    def _renew(self) -> float:
+        """One renewal; the seconds until the next try."""
+        retry_s = max(1.0, self._desk.ttl_ms / 40_000)
+        try:
+            answer = renew(self._desk, self.lease, within_s=retry_s)
+        except NotFound:
+            self.lost = "moved"
+            return 0.0
+        except ColonyError:
+            return retry_s
+        if isinstance(answer, Lost):
+            self.lost = answer.standing
+            return 0.0
+        self.lease, sent_s = answer
+        self.trusted_s = sent_s + self._desk.trust_s
+        self._wake()
+        return self._heartbeat_s
+
+
+def renew(desk: Desk, lease: LeaseFacts, within_s: float) -> tuple[LeaseFacts, float] | Lost:
+    """One renewal comment: the lease as renewed, and when it was sent.
+
+    Its number comes from the history, not from memory: a renewal whose answer was lost is there.
+    """
+    history = patiently(desk, lambda: desk.tracker.ticket(desk.ref), within_s)
+    count = renewals_in(history, desk.session) + 1
+    until_ms = desk.tracker.now_ms() + desk.ttl_ms
+    text = lease_texts.renewed(desk.session, desk.host, until_ms)
+    key = f"{desk.session}:renew:{count}"
+    answer = guarded(
+        desk,
+        lambda guard: desk.tracker.comment(desk.ref, text, key=key, guard=guard),
+        lease.token,
+        within_s,
+    )
+    if isinstance(answer, Lost):
+        return answer
+    return replace(lease, until_ms=until_ms, renewals=count), answer.sent_s

@@ -1,0 +1,86 @@
+"""Look at the tracker and the registry: one `Survey`, read once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from colony.core.people import NOBODY, Intake, People, people_of
+from colony.core.survey import Survey, needs_history
+from colony.core.ticket import History, Ref, Ticket
+from colony.errors import NotFound
+from colony.host.registry import Registry
+from colony.tracker.reads import Reads
+
+LOOKED_AT = frozenset({"open", "reopened", "progress"})
+"""States in which a ticket's people or history can matter for what is next."""
+
+
+@dataclass(frozen=True, slots=True)
+class Viewpoint:
+    """From where the world is looked at."""
+
+    registry: Registry
+    host: str
+    intake: Intake
+    creator_names: frozenset[str]
+
+
+def look(tracker: Reads, view: Viewpoint) -> Survey:
+    """Every ticket; histories of those only whose row does not decide."""
+    rows = tracker.tickets()
+    names = {row.ref.project for row in rows if row.state in LOOKED_AT}
+    people = {name: people_in(tracker, view.creator_names, name) for name in sorted(names)}
+    wanted = [row.ref for row in rows if _unclear(row, people, view.intake)]
+    return _survey(tracker, view, rows, people, [tracker.ticket(ref) for ref in wanted])
+
+
+def look_at(tracker: Reads, view: Viewpoint, ref: Ref) -> tuple[Survey, History]:
+    """One ticket, whole. `NotFound`: there is none."""
+    history = tracker.ticket(ref)
+    people = {ref.project: people_in(tracker, view.creator_names, ref.project)}
+    rows = [history.ticket]
+    # Whether a question is newer than a rejection is read from the question's own row.
+    rows += [tracker.ticket(child.ref).ticket for child in history.ticket.children]
+    return _survey(tracker, view, tuple(rows), people, [history]), history
+
+
+def again(survey: Survey, history: History) -> Survey:
+    """The survey with this ticket as it is now."""
+    ref = history.ticket.ref
+    rows = tuple(history.ticket if row.ref == ref else row for row in survey.tickets)
+    return replace(survey, tickets=rows, histories={**survey.histories, ref: history})
+
+
+def _unclear(row: Ticket, people: dict[str, People], intake: Intake) -> bool:
+    if row.state == "progress":
+        return row.lease is None
+    return needs_history(row, people.get(row.ref.project, NOBODY), intake)
+
+
+def people_in(tracker: Reads, creator_names: frozenset[str], name: str) -> People:
+    """Who is who in a project; in one that the tracker does not know, the configured creators."""
+    try:
+        return people_of(tracker.project(name), creator_names)
+    except NotFound:
+        return people_of(None, creator_names)
+
+
+def _survey(
+    tracker: Reads,
+    view: Viewpoint,
+    rows: tuple[Ticket, ...],
+    people: dict[str, People],
+    histories: Iterable[History],
+) -> Survey:
+    return Survey(
+        tickets=rows,
+        registry=view.registry.projects,
+        host=view.host,
+        now_ms=tracker.now_ms(),
+        histories={each.ticket.ref: each for each in histories},
+        people=people,
+        intake=view.intake,
+        folders_missing=view.registry.missing,
+        has_relations="relations" in tracker.features,
+    )

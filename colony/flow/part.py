@@ -1,0 +1,197 @@
+"""Run one part: one coding agent in its containment, from the gate to an empty box."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from colony.coding.protocol import CodingAgent, PartFolders, PartOrder
+from colony.core.allowlist import masked
+from colony.core.endings import NOTHING_MORE, Cause, Ending, Exit, Known, ending_of
+from colony.core.session import Ended, PartFacts, ProcessFacts, Runner
+from colony.core.strict_json import dump_json
+from colony.core.turn import Turn
+from colony.host.box import Containment, NoBox
+from colony.host.clock import Clock
+from colony.host.journal import RunFolder
+from colony.host.launch import Command
+from colony.host.listeners import Listener, seen_listeners, stop_listeners
+from colony.host.process import Running, spawn
+from colony.host.signals import StopSignals
+from colony.host.streams import stream_lines
+from colony.host.sweep import Swept, sweep
+
+SLICE_S: Final = 1.0
+"""Longest wait between two looks at the deadline and the lease."""
+STOP_GRACE_S: Final = 2.0
+STDERR_MAX: Final = 16 * 1024 * 1024
+STDERR_SHOWN: Final = 4000
+
+STREAM: Final = "stream.jsonl"
+STDERR: Final = "stderr"
+ANSWER: Final = "answer.json"
+
+
+@dataclass(frozen=True, slots=True)
+class PartRun:
+    """What one part is run with."""
+
+    agent: CodingAgent
+    runner: Runner
+    order: PartOrder
+    prompt: str
+    """Name of the prompt's file in the run folder."""
+    env: Mapping[str, str]
+    """What the part sees, but for the agent's own variables."""
+    secrets: Mapping[str, str]
+    """Test credentials in `env`: masked in what is kept of the answer."""
+    cwd: Path
+    ports: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where and by what means parts run."""
+
+    folder: RunFolder
+    containment: Containment
+    clock: Clock
+    signals: StopSignals
+    environ: Mapping[str, str]
+    """Colony's own environment: the agent picks from it what is its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """What the session's owner does while a part runs."""
+
+    spawned: Callable[[ProcessFacts], None]
+    """Called before the agent runs: write the process down."""
+    look: Callable[[], Cause | None]
+    """Called at least once a second: why the part must end now, if it must."""
+
+
+def run_part(place: Place, part: PartFacts, run: PartRun, watch: Watch) -> Ended:
+    """The whole part. Returns when nothing of it is left running."""
+    folder = place.folder.folder(part.folder)
+    config = place.folder.folder("agent")
+    tmp = place.folder.folder(f"tmp/{part.number}")
+    call = run.agent.invocation(run.order, PartFolders(config, tmp), place.environ)
+    command = Command(
+        argv=call.argv,
+        env={**run.env, **call.env},
+        cwd=run.cwd,
+        stdin=place.folder.path / run.prompt,
+        stdout=folder / STREAM,
+        stderr=folder / STDERR,
+    )
+    begun = _Begun(place.clock.boot_s(), run)
+    left = sweep(place.folder.session, place.clock)
+    try:
+        with spawn(command, place.containment) as running:
+            agent = running.agent
+            watch.spawned(ProcessFacts(agent.pid, agent.start_ticks, agent.boot_id))
+            running.go()
+            exit_, cause = _watched(place, running, begun, watch)
+            out_of_memory = running.oom_kills > 0 and exit_.signal == 9
+    except NoBox:
+        return Ended(Turn(), Exit(), Ending.NO_BOX, None, place.clock.wall_ms())
+    finally:
+        cleanup = (*map(_swept, left), *_clean_up(place, begun))
+        place.folder.remove_tree(f"tmp/{part.number}")
+    known = Known(out_of_memory=out_of_memory)
+    return read_part(place, part, run, (exit_, cause, known), cleanup)
+
+
+def settle_part(place: Place, part: PartFacts, run: PartRun) -> Ended:
+    """As `run_part`, for a part that another process began and did not see to its end.
+
+    Listeners are left alone: since then anybody may have begun to listen on these ports.
+    """
+    cleanup = _sweep(place)
+    place.folder.remove_tree(f"tmp/{part.number}")
+    return read_part(place, part, run, (Exit(), None, NOTHING_MORE), cleanup)
+
+
+@dataclass(slots=True)
+class _Begun:
+    """A part that runs. `since_s`: when it began, on the boot clock."""
+
+    since_s: float
+    run: PartRun
+    listening: tuple[Listener, ...] = ()
+    """What listened on the session's ports when it was last looked at."""
+
+
+def _watched(
+    place: Place, running: Running, begun: _Begun, watch: Watch
+) -> tuple[Exit, Cause | None]:
+    deadline_s = place.clock.boot_s() + begun.run.runner.timeout_s
+    while True:
+        left_s = deadline_s - place.clock.boot_s()
+        exit_ = running.wait(min(SLICE_S, max(0.0, left_s)), place.signals.fd)
+        if exit_ is not None:
+            return exit_, None
+        place.signals.drain()
+        begun.listening = seen_listeners(begun.run.ports, begun.since_s, place.folder.session)
+        cause = watch.look()
+        if cause is None and place.clock.boot_s() >= deadline_s:
+            cause = "time"
+        if cause is not None:
+            return running.stop(STOP_GRACE_S), cause
+
+
+def _clean_up(place: Place, begun: _Begun) -> tuple[str, ...]:
+    """End what the part left running; what was ended, or left alone, in a person's words."""
+    listeners = stop_listeners(begun.run.ports, begun.since_s, place.folder.session, place.clock)
+    told = {each.pid for each in listeners}
+    gone = (each for each in begun.listening if each.pid not in told)
+    return (*map(_listener, listeners), *map(_gone, gone), *_sweep(place))
+
+
+def _gone(each: Listener) -> str:
+    return f"ended with the part: pid {each.pid} on port {each.port}: {each.command}"
+
+
+def _sweep(place: Place) -> tuple[str, ...]:
+    return tuple(_swept(each) for each in sweep(place.folder.session, place.clock))
+
+
+def _listener(each: Listener) -> str:
+    pid = f"pid {each.pid}" if each.pid is not None else "a process"
+    if each.outcome == "skipped":
+        return f"skipped {pid} on port {each.port}: {each.reason}"
+    return f"stopped {pid} on port {each.port} ({each.outcome}): {each.command}"
+
+
+def _swept(each: Swept) -> str:
+    return f"stopped pid {each.process.pid} ({each.ended}): {each.command}"
+
+
+def read_part(
+    place: Place,
+    part: PartFacts,
+    run: PartRun,
+    how: tuple[Exit, Cause | None, Known],
+    cleanup: tuple[str, ...] = (),
+) -> Ended:
+    """What the part's files say of a part whose process is gone. Its answer is written down."""
+    exit_, cause, known = how
+    turn = run.agent.read(stream_lines(place.folder.path / part.folder / STREAM))
+    stderr = place.folder.read(f"{part.folder}/{STDERR}", STDERR_MAX) or b""
+    told = stderr[-STDERR_SHOWN:].decode("utf-8", "replace")
+    answer = ""
+    if turn.has_structured:
+        text = masked(dump_json(turn.structured), run.secrets)
+        answer = place.folder.write(f"{part.folder}/{ANSWER}", text.encode())
+    return Ended(
+        turn=turn,
+        exit=exit_,
+        ending=ending_of(turn, exit_, cause, told, known),
+        cause=cause,
+        now_ms=place.clock.wall_ms(),
+        answer_sha256=answer,
+        cleanup=cleanup,
+    )

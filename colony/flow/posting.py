@@ -1,0 +1,254 @@
+"""The end of a session: render every write, then send them in order, each at most once."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final, assert_never
+
+from colony.core import outbox
+from colony.core.endings import Ending
+from colony.core.lease import is_mine
+from colony.core.lines import Json, Line
+from colony.core.markers import Retry, Verdict, marker_of
+from colony.core.outbox import Closing, Effect, fill
+from colony.core.session import GONE, LATE, Facts, Occasion
+from colony.core.standing import Standing, standing_of
+from colony.core.ticket import Event, History, Ref
+from colony.core.verdict import Ruled
+from colony.errors import Invalid, NotFound
+from colony.flow.hold import Desk, patiently
+from colony.tracker.protocol import ANY, Conflict, Guard, Written
+
+PATIENCE_S: Final = 300.0
+"""How long the sending of one effect is tried before the session is left for later."""
+NEVER: Final = Guard(event=-1)
+"""Holds on no ticket: a write with it only says whether its key has been used."""
+
+
+def closing_of(facts: Facts, history: History, known: frozenset[str]) -> Closing:
+    """The facts of the ending, as the ticket is now."""
+    ticket = history.ticket
+    return Closing(
+        ticket=facts.ticket,
+        url=ticket.url,
+        state=ticket.state,
+        session=facts.session,
+        host=facts.host,
+        live=bool(facts.setup.live),
+        known=known,
+        sha256=facts.report.sha256 if facts.report else "",
+        cost_usd=facts.cost_usd,
+        cost_known=all(part.cost_known for part in facts.parts),
+        runs=len(facts.parts),
+        steps=facts.steps,
+        progress=facts.report is not None and facts.report.valid,
+        later=later_comments(history, facts.brief_event),
+        strangers=facts.strangers,
+    )
+
+
+def later_comments(history: History, since: int) -> tuple[Event, ...]:
+    """What people wrote after the brief."""
+    return tuple(
+        event
+        for event in history.events
+        if event.id > since and event.kind == "comment" and not event.machine
+    )
+
+
+def fails_in(history: History) -> int:
+    """Distinct sessions whose report failed its check since the last retry."""
+    sessions: set[str] = set()
+    for event in history.events:
+        marker = marker_of(event)
+        if isinstance(marker, Verdict):
+            sessions.add(marker.session)
+        elif isinstance(marker, Retry):
+            sessions.clear()
+    return len(sessions)
+
+
+def compose(
+    facts: Facts, occasion: Occasion, ruled: Ruled | None, history: History, known: frozenset[str]
+) -> Facts:
+    """The facts with every text of the ending in the outbox."""
+    closing = closing_of(facts, history, known)
+    return replace(
+        facts, occasion=occasion, outbox=_effects(facts, occasion, ruled, history, closing)
+    )
+
+
+def _effects(
+    facts: Facts, occasion: Occasion, ruled: Ruled | None, history: History, closing: Closing
+) -> tuple[Effect, ...]:
+    match occasion:
+        case Occasion.PASSED:
+            assert ruled is not None
+            return outbox.passed(closing, ruled.report)
+        case Occasion.FAILED:
+            assert ruled is not None
+            count = fails_in(history) + 1
+            return outbox.sent_back(closing, ruled, count, facts.setup.max_fails)
+        case Occasion.NO_VERDICT:
+            return outbox.no_verdict(closing)
+        case Occasion.NO_REPORT:
+            return outbox.no_report(closing, _without_report(facts))
+        case Occasion.LATE:
+            return outbox.late(closing)
+        case _:
+            assert_never(occasion)
+
+
+def _without_report(facts: Facts) -> Ending:
+    """How the work ended that left no report, or one that cannot be used."""
+    last = [part for part in facts.parts if part.kind != "check"][-1]
+    assert last.ended is not None
+    return Ending.BAD_REPORT if last.ended is Ending.REPORT else last.ended
+
+
+# --- sending ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """What sending one effect needs to know beside the effect."""
+
+    token: int | None
+    """The lease's; None: none was taken, the ticket is in a state where only people move it."""
+    outbox: tuple[Effect, ...]
+
+    @property
+    def made(self) -> Mapping[str, tuple[Ref, str]]:
+        """What earlier effects made."""
+        return {each.name: (each.made, each.url) for each in self.outbox if each.made is not None}
+
+
+def send(desk: Desk, sending: Sending, effect: Effect) -> tuple[Effect, Line]:
+    """One effect, as it is after sending: done, or skipped with the reason. The line tells it.
+
+    Safe to repeat at any moment: whatever happened before, the same key answers the same.
+    """
+    try:
+        done = _SENDERS[effect.kind](desk, sending, effect)
+    except NotFound:
+        done = replace(effect, status="skipped", why=GONE)
+    return done, _line(desk, done)
+
+
+def _standing(desk: Desk, sending: Sending) -> tuple[Standing, History]:
+    history = patiently(desk, lambda: desk.tracker.ticket(desk.ref), PATIENCE_S)
+    if sending.token is None:
+        return "moved", history
+    return standing_of(history, desk.session, sending.token), history
+
+
+def _create(desk: Desk, sending: Sending, effect: Effect) -> Effect:
+    assert effect.new is not None
+    new = effect.new
+    if _standing(desk, sending)[0] == "taken":
+        return replace(effect, status="skipped", why=LATE)
+    created = patiently(
+        desk, lambda: desk.tracker.create(new, key=_key(desk, effect.name)), PATIENCE_S
+    )
+    return replace(effect, status="done", made=created.ticket.ref, url=created.ticket.url)
+
+
+def _block(desk: Desk, sending: Sending, effect: Effect) -> Effect:
+    by = next(each.made for each in sending.outbox if each.name == effect.by)
+    if by is None or by == desk.ref or _standing(desk, sending)[0] == "taken":
+        return replace(effect, status="skipped", why=LATE)
+    try:
+        patiently(
+            desk, lambda: desk.tracker.block(desk.ref, by, key=_key(desk, effect.name)), PATIENCE_S
+        )
+    except Invalid as error:
+        # A person linked the two the other way round: what they decided stands.
+        return replace(effect, status="skipped", why=error.line)
+    return replace(effect, status="done")
+
+
+def _comment(desk: Desk, sending: Sending, effect: Effect) -> Effect:
+    """A person's move is no reason to drop what was found; a lost lease files it as late."""
+    text = fill(effect.text, sending.made)
+    key = _key(desk, effect.name)
+
+    def write(guard: Guard) -> Written | Conflict:
+        return desk.tracker.comment(desk.ref, text, key=key, guard=guard)
+
+    while True:
+        standing, history = _standing(desk, sending)
+        taken = standing == "taken"
+        guard = NEVER if taken else Guard(event=history.ticket.last_event)
+        answer = patiently(desk, functools.partial(write, guard), PATIENCE_S)
+        if isinstance(answer, Written):
+            return replace(effect, status="done", event=answer.event)
+        if taken:
+            return _late(desk, effect)
+
+
+def _late(desk: Desk, effect: Effect) -> Effect:
+    key = _key(desk, f"{effect.name}:late")
+    answer = patiently(
+        desk,
+        lambda: desk.tracker.comment(desk.ref, effect.late_text, key=key, guard=ANY),
+        PATIENCE_S,
+    )
+    event = answer.event if isinstance(answer, Written) else 0
+    return replace(effect, status="done", why=LATE, event=event)
+
+
+def _move(desk: Desk, sending: Sending, effect: Effect) -> Effect:
+    """The state, last of all, and only while the ticket is this session's."""
+    assert effect.state is not None
+    state, text = effect.state, fill(effect.text, sending.made)
+    key = _key(desk, effect.name)
+
+    def write(guard: Guard) -> Written | Conflict:
+        return desk.tracker.move(desk.ref, state, key=key, text=text, guard=guard)
+
+    while True:
+        history = patiently(desk, lambda: desk.tracker.ticket(desk.ref), PATIENCE_S)
+        mine = _may_move(desk, sending, history)
+        guard = Guard(event=history.ticket.last_event) if mine else NEVER
+        answer = patiently(desk, functools.partial(write, guard), PATIENCE_S)
+        if isinstance(answer, Written):
+            return replace(effect, status="done", event=answer.event)
+        if not mine:
+            why = f"the ticket is {history.ticket.state} now"
+            return replace(effect, status="skipped", why=why)
+
+
+def _may_move(desk: Desk, sending: Sending, history: History) -> bool:
+    ticket = history.ticket
+    return sending.token is not None and is_mine(ticket.state, history.events, desk.session)
+
+
+def _key(desk: Desk, name: str) -> str:
+    return f"{desk.session}:{name}"
+
+
+_SENDERS: Final[Mapping[str, Callable[[Desk, Sending, Effect], Effect]]] = {
+    "create": _create,
+    "block": _block,
+    "comment": _comment,
+    "move": _move,
+}
+
+
+def _line(desk: Desk, effect: Effect) -> Line:
+    ticket, session = str(desk.ref), desk.session
+    what = {
+        "create": f"{'question' if effect.new and effect.new.state == 'pending' else 'ticket'} "
+        f"{effect.made}: {effect.new.subject if effect.new else ''}",
+        "block": f"{ticket} is blocked by it",
+        "comment": f"comment on {ticket}",
+        "move": f"{ticket} {'not ' if effect.status == 'skipped' else ''}moved to {effect.state}",
+    }[effect.kind]
+    facts: dict[str, Json] = {"effect": effect.name, "event": effect.event}
+    if effect.status == "skipped":
+        return Line("post.refused", f"{what} — {effect.why}", ticket, session, facts=facts)
+    if effect.why == LATE:
+        what = f"{what}, filed as late: the lease is another session's now"
+    return Line("posted", what, ticket, session, facts=facts)

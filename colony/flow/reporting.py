@@ -1,0 +1,141 @@
+"""`report`: a worker's report from a file, read and told; with leave, posted as unchecked."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from colony.core import outbox
+from colony.core.lease import is_mine
+from colony.core.lines import Line
+from colony.core.markers import Report as ReportLine
+from colony.core.markers import is_session_id, marker_of
+from colony.core.outbox import Closing, Effect
+from colony.core.project import Project
+from colony.core.report import Expect, Report, notes, read_report
+from colony.core.strict_json import Problems, load_json
+from colony.core.ticket import History, Ref
+from colony.errors import ColonyError, Refused
+from colony.flow.bench import Emit, Schema
+from colony.flow.hold import Desk
+from colony.flow.posting import Sending, send
+from colony.flow.take import salvage
+from colony.host.files import read_bytes
+from colony.host.registry import Registry
+
+REPORT_MAX: Final = 4 * 1024 * 1024
+
+
+class ReportRefused(ColonyError):
+    """The report has problems; all of them have been told."""
+
+    code = "report_refused"
+
+
+class PostRefused(Refused):
+    code = "post_refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A valid report, and the bytes that its hash is of."""
+
+    report: Report
+    ref: Ref
+    live: bool
+    sha256: str
+
+
+def read_file(path: Path, schema: Schema, registry: Registry, emit: Emit) -> Read:
+    """The report of a file. `ReportRefused` after every problem has been told."""
+    raw = read_bytes(path, REPORT_MAX)
+    if raw is None:
+        raise Refused(f"{path} does not exist")
+    data = load_json(raw.decode("utf-8", "replace"))
+    if isinstance(data, Problems):
+        raise _refused(path, data, emit)
+    said = data.get("ticket") if isinstance(data, dict) else None
+    session = data.get("session") if isinstance(data, dict) else None
+    ref = Ref.parse(said) if isinstance(said, str) else None
+    project = registry.projects.get(ref.project) if ref else None
+    live = isinstance(project, Project) and project.live
+    # A report from a file says itself whose it is; what it says must be a ticket and a session.
+    whose = Expect(ref or Ref("unknown", 1), session if isinstance(session, str) else "", live)
+    found = read_report(data, whose, schema.check)
+    if isinstance(found, Problems) or ref is None:
+        problems = found if isinstance(found, Problems) else Problems(("ticket: is no ticket",))
+        raise _refused(path, problems, emit)
+    if not is_session_id(found.session):
+        raise _refused(path, Problems((f"session: {found.session} is no session's name",)), emit)
+    complete = "" if found.complete else ", NOT complete"
+    emit(Line("report.ok", f"{ref} {found.session}{complete}", str(ref), found.session))
+    for note in notes(found, registry.projects):
+        emit(Line("report.problem", f"note: {note}", str(ref)))
+    return Read(found, ref, live, hashlib.sha256(raw).hexdigest())
+
+
+def _refused(path: Path, problems: Problems, emit: Emit) -> ReportRefused:
+    count = len(problems.lines)
+    emit(Line("report.refused", f"{path}: {count} problem(s)", facts={"problems": count}))
+    for problem in problems.lines:
+        emit(Line("report.problem", problem))
+    return ReportRefused(f"{count} problem(s)")
+
+
+def post_file(desk: Desk, read: Read, known: frozenset[str]) -> Iterator[Line]:
+    """Write what no controller saw. Done before: `HAVE`. Again goes on where it stopped."""
+    history = desk.tracker.ticket(read.ref)
+    posted = _posted(history, read.report.session)
+    short = read.sha256[:12]
+    if posted is not None and posted.sha256 != short:
+        raise PostRefused(
+            f"session {read.report.session} has posted another report ({posted.sha256})"
+        )
+    if posted is not None:
+        yield Line("have", f"report {short} on {read.ref}", str(read.ref), read.report.session)
+    hold = salvage(desk, history) if posted is None else None
+    history = desk.tracker.ticket(read.ref)
+    token = hold.lease.token if hold else None
+    effects = outbox.unchecked(_closing(desk, read, history, known), read.report)
+    if posted is not None:
+        # What was interrupted after its comment still has to move the ticket.
+        mine = is_mine(history.ticket.state, history.events, read.report.session)
+        left = ("create", "block", "move") if mine else ("create", "block")
+        effects = tuple(each for each in effects if each.kind in left)
+        token = 0 if mine else None
+    yield from _sent(desk, effects, token)
+
+
+def _sent(desk: Desk, effects: tuple[Effect, ...], token: int | None) -> Iterator[Line]:
+    for at, effect in enumerate(effects):
+        if effect.status != "planned":
+            continue
+        done, line = send(desk, Sending(token, effects), effect)
+        effects = (*effects[:at], done, *effects[at + 1 :])
+        yield line
+
+
+def _posted(history: History, session: str) -> ReportLine | None:
+    for event in history.events:
+        marker = marker_of(event)
+        if isinstance(marker, ReportLine) and marker.session == session and not marker.late:
+            return marker
+    return None
+
+
+def _closing(desk: Desk, read: Read, history: History, known: frozenset[str]) -> Closing:
+    ticket = history.ticket
+    return Closing(
+        ticket=read.ref,
+        url=ticket.url,
+        state=ticket.state,
+        session=read.report.session,
+        host=desk.host,
+        live=read.live,
+        known=known,
+        sha256=read.sha256,
+        cost_known=False,
+    )

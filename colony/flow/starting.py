@@ -1,0 +1,128 @@
+"""From a ticket's name to a session that runs: a new one, or the one that was left unfinished."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from colony.core.lines import Line
+from colony.core.ports import Range
+from colony.core.session import Facts, phase_of
+from colony.core.ticket import Ref
+from colony.errors import Busy, Refused
+from colony.flow import work
+from colony.flow.advance import Session
+from colony.flow.bench import Bench
+from colony.flow.briefing import project_of
+from colony.flow.wiring.sessions import Outfit, bench_of, setup_of
+from colony.host.chance import SystemChance
+from colony.host.clock import SystemClock
+from colony.host.journal import Garbage, RunFolder
+from colony.host.lock import lock_file
+
+LOCK_WAIT_S: Final = 0.5
+"""Whoever asks whether a folder is locked holds its lock for an instant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What was asked for on the command line."""
+
+    ref: Ref
+    post: bool
+    ports: Range | None = None
+    """None: a free range of the pool."""
+    session: str | None = None
+    """None: one is made up."""
+
+
+def work_on(outfit: Outfit, order: Order) -> work.Ended:
+    """One session on one ticket, to its end. Errors are refusals: nothing was written."""
+    runs = outfit.settings.place.runs_dir
+    folder = None if order.session else work.unfinished(runs, order.ref, outfit.settings.place.host)
+    if folder is not None:
+        return _go_on(outfit, order, folder)
+    with _begun(outfit, order) as (bench, facts):
+        session, step = work.run(bench, facts)
+        return work.ended(session, step, "work")
+
+
+def rehearse(outfit: Outfit, order: Order) -> Line:
+    """Every check that could refuse the start, and nothing else."""
+    ports = order.ports or outfit.settings.work.ports
+    facts = _facts(outfit, order, ports)
+    bench = bench_of(outfit, facts, RunFolder(outfit.settings.place.runs_dir / facts.session))
+    brief = work.rehearse(bench, facts)
+    worker = facts.setup.worker
+    text = (
+        f"— would lease {order.ref} and run {worker.agent} (model {worker.model}, at most"
+        f" {worker.max_turns} steps, {worker.timeout_s} s) in {facts.setup.folder};"
+        f" brief of {len(brief):,} characters"
+    )
+    return Line("work.dry_run", text, str(order.ref), facts={"briefChars": len(brief)})
+
+
+def _go_on(outfit: Outfit, order: Order, folder: RunFolder) -> work.Ended:
+    with lock_file(folder.lock, f"run folder {folder.session}", LOCK_WAIT_S):
+        facts = work.facts_of(folder)
+        if not isinstance(facts, Facts) or facts.outcome is not None:
+            raise Busy(f"session {folder.session} was just taken up by another process")
+        bench = bench_of(outfit, facts, folder)
+        text = f"— {order.ref} goes on with session {facts.session} ({phase_of(facts)})"
+        outfit.emit(Line("work.again", text, str(order.ref), facts.session))
+        session, step = work.go_on(bench, facts, post=order.post)
+        return work.ended(session, step, "work")
+
+
+@contextlib.contextmanager
+def _begun(outfit: Outfit, order: Order) -> Iterator[tuple[Bench, Facts]]:
+    """A new run folder, locked, with its facts; everything that can refuse is asked before."""
+    place, settings = outfit.settings.place, outfit.settings.work
+    first = _facts(outfit, order, order.ports or settings.ports)
+    work.rehearse(bench_of(outfit, first, RunFolder(place.runs_dir / first.session)), first)
+    place.home.mkdir(parents=True, exist_ok=True)
+    with contextlib.ExitStack() as held:
+        with work.home_locked(place.home):
+            ports = order.ports or work.a_range(
+                place.runs_dir, settings.port_pool, settings.ports_per_session
+            )
+            facts = replace(first, setup=replace(first.setup, ports=ports))
+            folder = RunFolder.make(place.runs_dir, facts.session)
+            held.enter_context(lock_file(folder.lock, f"run folder {facts.session}"))
+            bench = bench_of(outfit, facts, folder)
+            Session(bench, facts).save(facts)
+        yield bench, facts
+
+
+def _facts(outfit: Outfit, order: Order, ports: Range) -> Facts:
+    settings = outfit.settings
+    project = project_of(outfit.view.registry, order.ref.project)
+    if not project.workers:
+        raise Refused(f"project {project.name} takes no workers")
+    now_ms = SystemClock().wall_ms()
+    return Facts(
+        session=order.session or SystemChance().session_id(now_ms),
+        ticket=order.ref,
+        host=settings.place.host,
+        post=order.post,
+        started_ms=now_ms,
+        setup=setup_of(settings, project, ports),
+    )
+
+
+def check_session(outfit: Outfit, folder: Path, *, post: bool, again: bool) -> work.Ended:
+    """The controller for a session that has a report; with `post`, its outcome."""
+    run = RunFolder(folder)
+    facts = work.facts_of(run)
+    if facts is None:
+        raise Refused(f"{folder} is no run folder: it holds no session.json")
+    if isinstance(facts, Garbage):
+        raise Refused(facts.reason)
+    if facts.session != run.session:
+        raise Refused(f"{folder} holds session {facts.session}: a run folder keeps its name")
+    with lock_file(run.lock, f"run folder {run.session}", LOCK_WAIT_S):
+        session, step = work.check(bench_of(outfit, facts, run), facts, post=post, again=again)
+        return work.ended(session, step, "check")

@@ -1,0 +1,122 @@
+"""What a session says while it goes on: facts as lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from colony.core.endings import BELONGS
+from colony.core.lines import Line, clip
+from colony.core.markers import utc
+from colony.core.ports import show_range
+from colony.core.session import Ended, Facts, PartFacts
+from colony.core.turn import Turn
+from colony.core.verdict import Ruled, Verdict
+
+FINDINGS_MAX: Final = 40
+
+
+def leased(facts: Facts) -> Line:
+    assert facts.lease is not None
+    text = f"{facts.ticket} until {utc(facts.lease.until_ms)} (session {facts.session})"
+    return _line(facts, "work.leased", text, until=facts.lease.until_ms, token=facts.lease.token)
+
+
+def part(facts: Facts, one: PartFacts, agent: str) -> Line:
+    """A part begins."""
+    checking = one.kind == "check"
+    runner = facts.setup.controller if checking else facts.setup.worker
+    ports = show_range(facts.setup.ports)
+    text = (
+        f"{one.kind} by {agent} ({clip(runner.model, 60)}) · up to {runner.max_turns} steps,"
+        f" {runner.timeout_s} s" + ("" if checking else f" · ports {ports}")
+    )
+    kind = "controller.part" if checking else "work.part"
+    return _line(facts, kind, text, part=one.number, agent=agent, model=runner.model, ports=ports)
+
+
+def part_over(facts: Facts, number: int, ended: Ended) -> Iterator[Line]:
+    """A part has ended: what it cost, and what a person should know of it."""
+    one = facts.parts[number - 1]
+    checking = one.kind == "check"
+    for told in one.cleanup:
+        yield _line(facts, "controller.cleanup" if checking else "work.cleanup", told)
+    yield from _mode_warning(facts, one)
+    yield _usage(facts, one, ended.turn)
+
+
+def _mode_warning(facts: Facts, one: PartFacts) -> Iterator[Line]:
+    runner = facts.setup.controller if one.kind == "check" else facts.setup.worker
+    asked, used = runner.permission_mode, one.permission_mode
+    same = {"manual": "default"}
+    if used and same.get(asked, asked) != same.get(used, used):
+        text = f'asked for permission mode "{asked}", the agent reports "{used}"'
+        yield _line(facts, "warning", text, asked=asked, used=used)
+
+
+def _usage(facts: Facts, one: PartFacts, turn: Turn) -> Line:
+    seconds = ((one.ended_ms or one.started_ms) - one.started_ms) / 1000
+    used = one.usage
+    tokens = used.input_tokens + used.output_tokens
+    from_cache = used.cache_read_tokens + used.cache_write_tokens
+    cached = f" (+{from_cache} cached)" if from_cache else ""
+    cost = f"${one.cost_usd:.4f}" if one.cost_known else "cost unknown"
+    denied = f" · {len(one.denials)} denied" if one.denials else ""
+    model = ", ".join(one.models) or "no model answered"
+    text = (
+        f"{cost} · {one.steps} steps · {seconds:.1f} s · tokens {tokens}{cached}"
+        f" · {clip(model, 120)}{denied} · ended: {one.ended}"
+    )
+    problem = clip(turn.text, 200) if one.ended is not None and turn.is_error else ""
+    if problem:
+        text += f" — {problem}"
+    return _line(
+        facts,
+        "controller.usage" if one.kind == "check" else "usage",
+        text,
+        part=one.number,
+        costUsd=one.cost_usd,
+        costKnown=one.cost_known,
+        steps=one.steps,
+        ended=str(one.ended),
+        owner=BELONGS[one.ended] if one.ended else "",
+    )
+
+
+def report(facts: Facts) -> Iterator[Line]:
+    """The report as validated: OK, or every problem it has."""
+    assert facts.report is not None
+    if facts.report.valid:
+        complete = "" if facts.report.complete else ", NOT complete"
+        yield _line(facts, "report.ok", f"{facts.ticket} {facts.session}{complete}")
+        return
+    count = len(facts.report.problems)
+    yield _line(facts, "report.refused", f"{facts.ticket}: {count} problem(s)", problems=count)
+    for problem in facts.report.problems:
+        yield _line(facts, "report.problem", problem)
+
+
+def refused_verdict(facts: Facts) -> Iterator[Line]:
+    assert facts.verdict is not None
+    problems = facts.verdict.problems
+    text = f"the verdict cannot be used: {problems[0]}"
+    yield _line(facts, "controller.refused", text, problems=len(problems))
+
+
+def verdict(facts: Facts, said: Verdict, ruled: Ruled) -> Iterator[Line]:
+    """The verdict as it counts, then one line a finding."""
+    summary = clip(said.summary, 300)
+    if ruled.overruled:
+        summary = f"(the controller said pass; code says fail) {summary}"
+    kind = "verdict.pass" if ruled.passed else "verdict.fail"
+    yield _line(facts, kind, summary, overruled=ruled.overruled)
+    for finding in said.findings[:FINDINGS_MAX]:
+        text = f"[{finding.status}] {clip(finding.claim, 160)} — {clip(finding.check, 160)}"
+        yield _line(facts, "verdict.finding", text, status=finding.status)
+    for ruling in said.questions[:FINDINGS_MAX]:
+        text = f"[{ruling.ruling}] question {ruling.index + 1} — {clip(ruling.reason, 160)}"
+        yield _line(facts, "verdict.finding", text, ruling=ruling.ruling)
+
+
+def _line(facts: Facts, kind: str, text: str, **more: bool | int | float | str | None) -> Line:
+    return Line(kind, text, str(facts.ticket), facts.session, facts=more)

@@ -1,0 +1,191 @@
+"""Wiring for sessions: settings and a project become the bench that a session is worked with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from colony.coding.claude import Claude
+from colony.coding.protocol import CodingAgent
+from colony.coding.stand_in.agent import StandIn
+from colony.config import Settings
+from colony.core.allowlist import allowed
+from colony.core.ports import Range
+from colony.core.project import Project
+from colony.core.schema import compiled
+from colony.core.session import Facts, Runner, Setup
+from colony.core.strict_json import Problems, load_json
+from colony.errors import Refused, UsageProblem
+from colony.flow.bench import Bench, Emit, Schema
+from colony.flow.briefing import Sources
+from colony.flow.observe import Viewpoint
+from colony.flow.part import Place
+from colony.flow.render import Templates
+from colony.host.box import Containment
+from colony.host.call import call
+from colony.host.chance import SystemChance
+from colony.host.clock import SystemClock
+from colony.host.files import read_text
+from colony.host.journal import RunFolder
+from colony.host.registry import Registry, folders_of, is_on
+from colony.host.signals import StopSignals
+from colony.tracker.protocol import Tracker
+from colony.tracker.reads import Reads
+
+SCHEMA_MAX: Final = 1024 * 1024
+SECRET_MAX: Final = 64 * 1024
+VERSION_S: Final = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Outfit:
+    """What every session of one command shares."""
+
+    settings: Settings
+    environ: Mapping[str, str]
+    tracker: Tracker
+    view: Viewpoint
+    emit: Emit
+    signals: StopSignals
+    containment: Containment
+
+
+def sources_of(settings: Settings, tracker: Reads, registry: Registry) -> Sources:
+    """What briefs are made of."""
+    return Sources(
+        tracker=tracker,
+        templates=Templates(settings.place.templates_dir),
+        registry=registry,
+        home=settings.place.home,
+        creator_names=frozenset(settings.tracker.creator_names),
+        report_schema=schema(settings, "report").value,
+        ui_conventions=settings.work.ui_conventions,
+        max_chars=settings.work.brief_max_chars,
+    )
+
+
+def schema(settings: Settings, name: Literal["report", "verdict"]) -> Schema:
+    """A schema of `templates/`. `UsageProblem`: it is missing or broken."""
+    path = settings.place.templates_dir / f"{name}.schema.json"
+    text = read_text(path, SCHEMA_MAX)
+    if text is None:
+        raise UsageProblem(f"{path} does not exist")
+    value = load_json(text)
+    if isinstance(value, Problems):
+        raise UsageProblem(f"{path}: {value.lines[0]}")
+    return Schema(value, compiled(value, str(path)))
+
+
+def setup_of(settings: Settings, project: Project, ports: Range) -> Setup:
+    """How a session of this project runs. `Refused`: not here."""
+    folders = folders_of(project, settings.place.home)
+    if folders.dev is None:
+        raise Refused(f"project {project.name} names no dev folder")
+    if not is_on(project, settings.place.host):
+        raise Refused(f"the dev folder of {project.name} is on {project.dev_host}")
+    if not folders.dev.is_dir():
+        raise Refused(f"the dev folder {folders.dev} is missing")
+    worker = runner_of(settings, project)
+    return Setup(
+        worker=worker,
+        controller=_controller(settings, worker),
+        folder=str(folders.dev),
+        ports=ports,
+        live=project.live_url,
+        project_settings=project.project_settings,
+        max_fails=settings.check.max_fails,
+        ttl_ms=settings.lease.ttl * 1000,
+        heartbeat_ms=settings.lease.heartbeat * 1000,
+        sandbox="on" if settings.work.sandbox else "off",
+    )
+
+
+def runner_of(settings: Settings, project: Project) -> Runner:
+    """How a worker of this project runs: the registry's word, else the setting."""
+    work = settings.work
+    agent = project.agent or work.agent
+    return Runner(
+        agent=agent,
+        program=_program(settings, agent),
+        model=project.model or work.model,
+        max_turns=project.max_turns or work.max_turns,
+        timeout_s=project.timeout or work.timeout,
+        permission_mode=project.permission_mode or work.permission_mode,
+        allowed_tools=(*work.allowed_tools, *project.allowed_tools),
+        max_budget_usd=work.max_budget_usd,
+    )
+
+
+def _controller(settings: Settings, worker: Runner) -> Runner:
+    check = settings.check
+    return Runner(
+        agent=worker.agent,
+        program=check.claude if worker.agent == "claude" else worker.program,
+        model=check.model,
+        max_turns=check.max_turns,
+        timeout_s=check.timeout,
+        permission_mode=worker.permission_mode,
+        allowed_tools=worker.allowed_tools,
+    )
+
+
+def _program(settings: Settings, agent: str) -> str:
+    if agent == "claude":
+        return settings.work.claude
+    return str(settings.work.stand_in_script or "")
+
+
+def agent_for(runner: Runner) -> CodingAgent:
+    match runner.agent:
+        case "claude":
+            return Claude(runner.program)
+        case "stand-in":
+            return StandIn(Path(runner.program) if runner.program else None)
+        case _:
+            raise UsageProblem(f"no coding agent is called {runner.agent}")
+
+
+def bench_of(outfit: Outfit, facts: Facts, folder: RunFolder) -> Bench:
+    """The bench of one session."""
+    settings = outfit.settings
+    registry = outfit.view.registry
+    found = registry.projects.get(facts.ticket.project)
+    project = found if isinstance(found, Project) else Project(facts.ticket.project)
+    clock = SystemClock()
+
+    def version_problem(agent: CodingAgent) -> str | None:
+        asked = agent.version_call()
+        if asked is None:
+            return None
+        env = {**allowed(outfit.environ, ()), **asked.env}
+        result = call(asked.argv, env, Path("/"), clock, timeout_s=VERSION_S)
+        return agent.version_problem(result.stdout.decode("utf-8", "replace"))
+
+    return Bench(
+        tracker=outfit.tracker,
+        view=outfit.view,
+        sources=sources_of(settings, outfit.tracker, registry),
+        place=Place(folder, outfit.containment, clock, outfit.signals, outfit.environ),
+        chance=SystemChance(),
+        agent_for=agent_for,
+        version_problem=version_problem,
+        report=schema(settings, "report"),
+        verdict=schema(settings, "verdict"),
+        pass_env=frozenset(settings.work.pass_env),
+        secrets=secrets_of(project, settings.place.home),
+        emit=outfit.emit,
+    )
+
+
+def secrets_of(project: Project, home: Path) -> dict[str, str]:
+    """The project's test credentials, read from their files; relative paths are the home's."""
+    out = {}
+    for name, source in project.env.items():
+        path = home / Path(source.removeprefix("file:")).expanduser()
+        text = read_text(path, SECRET_MAX)
+        if text is None:
+            raise Refused(f"project {project.name}: env {name}: {path} does not exist")
+        out[name] = text.rstrip("\r\n")
+    return out
