@@ -1,0 +1,81 @@
+"""`colony cycle`: the next ticket, worked, checked, and with --post written down; once."""
+
+from __future__ import annotations
+
+from colony.cli.next import show as show_next
+from colony.cli.options import WORK, DryRun, Post
+from colony.cli.sessions_desk import outfit_of, refusals
+from colony.cli.verb import Context, verb, verbs
+from colony.cli.work import Ports, ports_of
+from colony.core.lines import Line
+from colony.core.pick import pick
+from colony.core.session import Facts
+from colony.core.ticket import Ref
+from colony.flow.observe import look
+from colony.flow.starting import Order, rehearse, work_on
+from colony.flow.wiring.sessions import Outfit
+from colony.flow.work import Ended, interrupted
+from colony.host.clock import SystemClock
+
+app = verbs()
+
+
+@verb(app, ("intake", *(name for name in WORK if name != "ports")))
+def cycle(
+    context: Context, post: Post = False, dry_run: DryRun = False, ports: Ports = None
+) -> int:
+    """Pick the next ticket, run a worker on it, have it checked, and with --post write it down.
+
+    A session that was interrupted on this host goes on first.
+    """
+    span = ports_of(ports)
+    with refusals(context, "work", None), outfit_of(context) as outfit:
+        left = interrupted(
+            outfit.settings.place.runs_dir, outfit.view.host, SystemClock().wall_ms()
+        )
+        ref = left.ticket if left else choose(context, outfit)
+        if ref is None:
+            context.show.line(Line("cycle.nothing", "nothing to do"))
+            return 0
+        order = Order(ref, post, span)
+        with refusals(context, "work", str(ref)):
+            if dry_run and left:
+                text = f"— {ref} would go on with session {left.session}"
+                context.show.line(Line("cycle.dry_run", text, str(ref), left.session))
+                return 0
+            if dry_run:
+                context.show.line(rehearse(outfit, order))
+                context.show.line(Line("cycle.dry_run", f"— {ref}", str(ref)))
+                return 0
+            ended = work_on(outfit, order)
+    tell(context, ended)
+    return ended.exit_code
+
+
+def choose(context: Context, outfit: Outfit) -> Ref | None:
+    """The next ticket, after saying which it is and why the others wait."""
+    found = pick(look(outfit.tracker, outfit.view))
+    show_next(context, found)
+    return found.chosen.ticket.ref if found.chosen else None
+
+
+def tell(context: Context, ended: Ended) -> None:
+    """The outcome of the work, what it cost, and how the cycle ended."""
+    facts = ended.facts
+    ref, session = str(facts.ticket), facts.session
+    context.show.line(ended.line, "bold")
+    worker, checked = facts.cost_of("work", "finalize", "fix"), facts.cost_of("check")
+    text = f"${facts.cost_usd:.4f} (worker ${worker:.4f} + controller ${checked:.4f})"
+    costs = {"costUsd": facts.cost_usd, "workerUsd": worker, "controllerUsd": checked}
+    context.show.line(Line("cycle.cost", text, ref, session, facts=costs))
+    outcome = str(facts.outcome) if facts.outcome else _unposted(facts)
+    context.show.line(
+        Line("cycle.end", f"— {ref}: {outcome}", ref, session, facts={"outcome": outcome})
+    )
+
+
+def _unposted(facts: Facts) -> str:
+    """The words for a result that is kept and not posted."""
+    if facts.verdict is None or not facts.verdict.valid:
+        return "no verdict"
+    return f"verdict {'pass' if facts.verdict.passed else 'fail'}, not posted"

@@ -1,0 +1,119 @@
+"""`colony init`: a registry file, a concept to fill in, and a tracker."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from colony.cli.opening import as_person, new_key
+from colony.cli.show import Show
+from colony.cli.verb import Context, verb, verbs
+from colony.core.lines import Line
+from colony.core.project import Project
+from colony.core.survey import ProjectTrouble
+from colony.core.ticket import NAME_PATTERN
+from colony.errors import Refused, UsageProblem
+from colony.host.registry import folders_of, read_project, read_registry
+
+app = verbs()
+
+CONCEPT: Final = """# {name}: what it is meant to become
+
+Workers read this before each ticket. Replace the questions with your answers.
+
+## What is it for, and for whom?
+
+## What must it do?
+
+## What must it never do?
+
+## How is it built, started and tested?
+
+## What counts as finished?
+"""
+
+
+@verb(app)
+def init(
+    context: Context,
+    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="The project's folder.")] = ".",
+    name: Annotated[
+        str | None, typer.Option("--name", metavar="P", help="Default: the folder's name.")
+    ] = None,
+) -> None:
+    """Register a project folder: registry file, concept, tracker. Nothing is overwritten."""
+    dev = _folder(folder)
+    project = _name(dev, name)
+    place = context.settings.place
+    _refuse_second_name(context, dev, project)
+    place.projects_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    registered = place.projects_dir / f"{project}.json"
+    entry = {"name": project, "dev": {"folder": str(dev)}, "concept": "CONCEPT.md"}
+    if _made(context.show, registered, json.dumps(entry, indent=2, ensure_ascii=False) + "\n"):
+        _made(context.show, dev / "CONCEPT.md", CONCEPT.format(name=project))
+    with as_person(context, create=True) as tracker:
+        if project not in tracker.projects():
+            tracker.add_project(project, key=new_key())
+    done = read_project(registered)
+    if isinstance(done, ProjectTrouble):
+        raise UsageProblem(done.text)
+    concept = folders_of(done, place.home).concept
+    _next(context.show, project, concept)
+
+
+def _next(show: Show, project: str, concept: Path | None) -> None:
+    if concept is not None:
+        show.line(Line("note", f"next: fill in {concept}"))
+    show.line(Line("note", f'then: colony ticket new --project {project} "…"'))
+    show.line(Line("init", f"{project} is registered", facts={"project": project}))
+
+
+def _folder(text: str) -> Path:
+    folder = Path(text).absolute()
+    if not folder.is_dir():
+        raise UsageProblem(f"{folder}: there is no such folder")
+    try:
+        str(folder).encode()
+    except UnicodeEncodeError:
+        raise UsageProblem(f"{folder}: the folder's path is not UTF-8") from None
+    return folder.resolve()
+
+
+def _name(folder: Path, given: str | None) -> str:
+    if given is not None:
+        if re.fullmatch(NAME_PATTERN, given, re.ASCII) is None:
+            raise UsageProblem(
+                f"--name {given}: must be small letters, digits, '.' and '-' (64 at most)"
+            )
+        return given
+    made = re.sub(r"[^a-z0-9.]+", "-", folder.name.lower()).strip("-.")[:64].rstrip("-.")
+    if not made:
+        raise UsageProblem(f"{folder}: no project name can be made of this one, give --name")
+    return made
+
+
+def _refuse_second_name(context: Context, dev: Path, project: str) -> None:
+    """Two projects of one folder would be two sessions at once in it."""
+    place = context.settings.place
+    registry = read_registry(place.projects_dir, place.home, place.host)
+    for name, found in registry.projects.items():
+        if isinstance(found, Project) and name != project:
+            other = folders_of(found, place.home).dev
+            if other is not None and other.resolve() == dev:
+                raise Refused(f"{dev} is registered as {name} already")
+
+
+def _made(show: Show, path: Path, text: str) -> bool:
+    """Write a file that is not there yet; False: there was one, and it stays as it is."""
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        show.line(Line("init", f"kept as it is: {path}", facts={"path": str(path)}))
+        return False
+    show.line(Line("init", f"made: {path}", facts={"path": str(path)}))
+    return True

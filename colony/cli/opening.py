@@ -1,0 +1,49 @@
+"""How a verb opens the tracker, and says so when that made one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from colony.cli.verb import Context
+from colony.core.lines import Line
+from colony.core.ticket import Ref
+from colony.errors import UsageProblem
+from colony.flow.wiring.trackers import open_tracker
+from colony.host.chance import SystemChance
+from colony.tracker.protocol import Tracker
+
+
+@contextmanager
+def as_person(context: Context, *, create: bool = False) -> Iterator[Tracker]:
+    """The tracker as `COLONY_PERSON` sees it. With `create` it is made where there is none."""
+    file = _file_of(context.settings.tracker.url)
+    fresh = create and file is not None and not file.exists()
+    if fresh and file is not None:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    tracker = open_tracker(context.settings, as_person=True, create=create)
+    try:
+        if fresh:
+            context.show.line(Line("init", f"tracker made: {file}", facts={"path": str(file)}))
+        yield tracker
+    finally:
+        tracker.close()
+
+
+def new_key() -> str:
+    """The idempotency key of one write of this command."""
+    return SystemChance().uuid4()
+
+
+def ref_of(project: str, number: str) -> Ref:
+    """A ticket as it is named on the command line: two words."""
+    ref = Ref.parse(f"{project}#{number}")
+    if ref is None:
+        raise UsageProblem(f"{project} {number}: no ticket is named so (write: shop 3)")
+    return ref
+
+
+def _file_of(url: str) -> Path | None:
+    path = url.removeprefix("sqlite:///")
+    return None if path in (url, ":memory:") else Path(path)

@@ -1,0 +1,73 @@
+"""Options that verbs share, each declared once.
+
+An option of the settings table is a text: `config.read` alone says what can be used.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable
+from typing import Annotated, Any, Final
+
+import typer
+
+from colony.core.settings import BY_NAME
+
+LEASE: Final = ("lease_ttl", "heartbeat")
+CONTROLLER: Final = (
+    "controller_model",
+    "controller_max_turns",
+    "controller_timeout",
+    "controller_claude",
+    "max_fails",
+)
+WORK: Final = (
+    "agent",
+    "claude",
+    "stand_in_script",
+    "model",
+    "max_turns",
+    "permission_mode",
+    "timeout",
+    "max_budget_usd",
+    "ports",
+    *CONTROLLER,
+    *LEASE,
+)
+"""What `work` takes, and whatever starts one."""
+
+Post = Annotated[bool, typer.Option("--post", help="Write the outcome into the tracker.")]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Check everything, write nothing, start nothing.")
+]
+
+Project = Annotated[str, typer.Argument(metavar="P", help="Project.")]
+Number = Annotated[str, typer.Argument(metavar="N", help="Number of the ticket.")]
+
+
+def parameters(names: Iterable[str]) -> list[inspect.Parameter]:
+    """Typer parameters for settings: `--max-turns TEXT`, with variable and default in the help."""
+    return [_parameter(name) for name in names]
+
+
+def always() -> list[inspect.Parameter]:
+    """What every command takes."""
+    as_json = typer.Option("--json", help="Print JSON lines.", rich_help_panel="Everywhere")
+    return [
+        _parameter("home"),
+        _keyword("json", Annotated[bool, as_json], False),
+    ]
+
+
+def _parameter(name: str) -> inspect.Parameter:
+    setting = BY_NAME[name]
+    default = f", default {setting.default}" if setting.default else ""
+    told = f"{setting.help[0].upper()}{setting.help[1:]}. [{setting.variable}{default}]"
+    option = typer.Option(setting.flag, metavar="VALUE", help=told, show_default=False)
+    return _keyword(name, Annotated[str | None, option], None)
+
+
+def _keyword(name: str, annotation: Any, default: object) -> inspect.Parameter:
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
+    )

@@ -1,0 +1,63 @@
+"""What the verbs that run sessions share: the outfit, and how a refusal is said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+
+from colony.cli.colony_side import as_colony
+from colony.cli.looking import viewpoint_of
+from colony.cli.verb import Context
+from colony.core.lines import Line
+from colony.errors import Busy, Refused, Unreachable
+from colony.flow.advance import Stopped
+from colony.flow.wiring.sessions import Outfit
+from colony.flow.work import Kept, KeptBusy
+from colony.host.box import detect
+from colony.host.clock import SystemClock
+from colony.host.signals import StopSignals
+
+
+@contextmanager
+def outfit_of(context: Context, *, warn: bool = True) -> Iterator[Outfit]:
+    """Tracker, containment and stop signals for as long as the verb runs.
+
+    `warn`: say what the containment does not keep out.
+    """
+    path = context.environ.get("PATH", "/usr/local/bin:/usr/bin:/bin")
+    containment = detect("on" if context.settings.work.sandbox else "off", SystemClock(), path)
+    with as_colony(context) as tracker, StopSignals() as signals:
+        if warn and containment.warning:
+            context.show.problem(Line("warning", f"— {containment.warning}"))
+        yield Outfit(
+            settings=context.settings,
+            environ=context.environ,
+            tracker=tracker,
+            view=viewpoint_of(context),
+            emit=context.show.line,
+            signals=signals,
+            containment=containment,
+        )
+
+
+@contextmanager
+def refusals(context: Context, verb: str, ticket: str | None) -> Iterator[None]:
+    """A refusal is the verb's own last line: `work: REFUSED — why`, with its exit status."""
+    try:
+        yield
+    except Stopped as stopped:
+        facts = stopped.facts
+        line = Line("parked", f"— {stopped.line}", str(facts.ticket), facts.session)
+        context.show.line(line, "bold")
+        raise typer.Exit(stopped.exit_code) from None
+    except (Kept, KeptBusy) as kept:
+        kind = "post.failed" if kept.posting else f"{verb}.failed"
+        context.show.line(Line(kind, f"— {kept.line}", ticket, facts={"code": kept.code}))
+        raise typer.Exit(kept.exit_code) from None
+    except (Refused, Busy, Unreachable) as why:
+        context.show.line(
+            Line(f"{verb}.refused", f"— {why.line}", ticket, facts={"code": why.code})
+        )
+        raise typer.Exit(why.exit_code) from None

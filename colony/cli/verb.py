@@ -1,0 +1,115 @@
+"""How a verb is declared, and what it is handed.
+
+A verb's module holds `app = verbs()` and one function a command:
+
+    @verb(app, WORK)
+    def work(context: Context, project: Project, number: Number, post: Post = False) -> int:
+        \"\"\"Run one worker on one ticket.\"\"\"
+
+The function's own parameters become arguments and options; the settings named beside `app` become
+options that `context.settings` has taken in. It prints through `context.show` and returns the exit
+status (None: 0). What goes wrong it raises; `cli/app.py` prints it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Concatenate, ParamSpec
+
+import typer
+
+from colony import config
+from colony.cli import options
+from colony.cli.machine import env_text, this_machine
+from colony.cli.show import Show
+from colony.core.lines import Line
+
+P = ParamSpec("P")
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What the process was started with, before any option is read."""
+
+    environ: Mapping[str, str]
+    show: Show
+    flags: Mapping[str, str]
+    """Options given before the verb, by setting name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What every verb gets."""
+
+    settings: config.Settings
+    show: Show
+    environ: Mapping[str, str]
+
+
+def verbs(**how: Any) -> typer.Typer:
+    """The Typer of one module."""
+    return typer.Typer(
+        rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False, **how
+    )
+
+
+def verb(
+    app: typer.Typer, settings: Sequence[str] = (), *, name: str | None = None
+) -> Callable[[Callable[Concatenate[Context, P], int | None]], Callable[..., int | None]]:
+    """Declare a command of `app`, with the options of `settings` beside its own."""
+
+    def declare(
+        function: Callable[Concatenate[Context, P], int | None],
+    ) -> Callable[..., int | None]:
+        own = _own_parameters(function)
+        taken = ("home", *settings)
+
+        def call(typer_context: typer.Context, **given: Any) -> int | None:
+            flags = {each: given.pop(each) for each in taken if given.get(each) is not None}
+            kept = {each: value for each, value in given.items() if each in own}
+            program: Program = typer_context.obj
+            context = _context(program, flags, as_json=given["json"])
+            return function(context, **kept)  # type: ignore[call-arg]
+
+        call.__doc__ = function.__doc__
+        call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            [
+                inspect.Parameter(
+                    "typer_context",
+                    inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                    annotation=typer.Context,
+                ),
+                *own.values(),
+                *options.parameters(settings),
+                *options.always(),
+            ]
+        )
+        call.__annotations__ = {}
+        app.command(name or function.__name__.rstrip("_"))(call)
+        return function
+
+    return declare
+
+
+def _own_parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    """The function's parameters after the context, with their annotations as objects."""
+    hints = typing.get_type_hints(function, include_extras=True)
+    _, *own = inspect.signature(function).parameters.values()
+    return {
+        each.name: each.replace(annotation=hints[each.name], kind=inspect.Parameter.KEYWORD_ONLY)
+        for each in own
+    }
+
+
+def _context(program: Program, flags: Mapping[str, str], *, as_json: bool) -> Context:
+    show = program.show.as_json() if as_json else program.show
+    machine = this_machine(program.environ)
+    flags = {**program.flags, **flags}
+    home = config.find_home(flags, program.environ, machine)
+    settings = config.read(flags, program.environ, env_text(home), machine)
+    for told in config.unknown_variables(program.environ):
+        show.problem(Line("warning", told))
+    return Context(settings, show, program.environ)
