@@ -36,13 +36,11 @@ pytestmark = pytest.mark.real_claude
 @pytest.fixture(scope="session")
 def program() -> str:
     """Where the program is: named, in the checkout's own npm folder, or on PATH."""
-    named = os.environ.get("COLONY_TEST_CLAUDE")
+    named = os.environ.get("TEST_CLAUDE")
     own = ROOT / ".claude-npm" / "node_modules" / PACKAGE / "claude"
     found = named or (str(own) if own.exists() else shutil.which("claude"))
     if found is None or not Path(found).exists():
-        reason = (
-            f"no Claude Code: npm install --prefix .claude-npm {PACKAGE}, or COLONY_TEST_CLAUDE"
-        )
+        reason = f"no Claude Code: npm install --prefix .claude-npm {PACKAGE}, or TEST_CLAUDE"
         if os.environ.get("CI"):
             pytest.fail(reason)
         pytest.skip(reason)
