@@ -1,0 +1,146 @@
+"""Runs the benchmarks, prints a table and writes `bench/results.json`.
+
+    ./colony.sh bench            all of them
+    ./colony.sh bench B1 B4      some
+
+Every figure is the median of several runs and a ratio against something measured in the same run:
+single times mean nothing on a shared machine.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from bench.surveys import survey_of
+from bench.tickets import home_with_tickets
+from colony.core.pick import pick
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "bench" / "results.json"
+
+
+@dataclass(frozen=True)
+class Figure:
+    name: str
+    what: str
+    value: float
+    unit: str
+    detail: str = ""
+
+
+def environment() -> dict[str, str]:
+    env = {name: value for name, value in os.environ.items() if not name.startswith("COLONY_")}
+    env.pop("PYTHONDONTWRITEBYTECODE", None)
+    return {**env, "PYTHONPATH": str(ROOT)}
+
+
+def cpu_s(argv: Sequence[str]) -> float:
+    """CPU seconds of a whole process and its children."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(argv, env=environment(), stdout=subprocess.DEVNULL, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def wall_s(argv: Sequence[str]) -> float:
+    begun = time.perf_counter()
+    subprocess.run(
+        argv, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False
+    )
+    return time.perf_counter() - begun
+
+
+def in_turn(
+    measure: Callable[[Sequence[str]], float], one: Sequence[str], other: Sequence[str], runs: int
+) -> tuple[float, float, float]:
+    """Medians of both, and of the ratio pair by pair: it holds while the machine's speed drifts."""
+    measure(one), measure(other)
+    pairs = [(measure(one), measure(other)) for _ in range(runs)]
+    ratio = statistics.median(a / b for a, b in pairs)
+    return statistics.median(a for a, _ in pairs), statistics.median(b for _, b in pairs), ratio
+
+
+def b1() -> list[Figure]:
+    """`colony next` on 1,000 tickets, whole process, against `python -c pass`."""
+    with tempfile.TemporaryDirectory() as folder:
+        home_with_tickets(Path(folder) / "home", 1000)
+        command = [sys.executable, "-m", "colony", "--home", f"{folder}/home", "next"]
+        bare = [sys.executable, "-c", "pass"]
+        figures = []
+        for how, measure in (("CPU", cpu_s), ("wall", wall_s)):
+            ours, theirs, ratio = in_turn(measure, command, bare, 21)
+            detail = f"{ours * 1000:.0f} ms against {theirs * 1000:.0f} ms"
+            what = f"colony next, 1,000 tickets, {how}"
+            figures.append(Figure("B1", what, ratio, "x python -c pass", detail))
+        return figures
+
+
+def b2() -> list[Figure]:
+    """What is next, over 1k, 10k and 100k tickets: growth exponent, and time per ticket."""
+    import math
+
+    seconds = {}
+    for count in (1_000, 10_000, 100_000):
+        survey = survey_of(count)
+        runs = []
+        for _ in range(3):
+            begun = time.perf_counter()
+            pick(survey)
+            runs.append(time.perf_counter() - begun)
+        seconds[count] = min(runs)
+    exponent = math.log10(seconds[100_000] / seconds[1_000]) / 2
+    each = seconds[100_000] / 100_000 * 1e6
+    detail = ", ".join(f"{count:,}: {value * 1000:.1f} ms" for count, value in seconds.items())
+    return [
+        Figure("B2", "pick, growth exponent from 1k to 100k", exponent, "", detail),
+        Figure("B2", "pick, per ticket at 100k", each, "µs"),
+    ]
+
+
+def b4() -> list[Figure]:
+    """`colony work` with an agent that does nothing, against two runs of that agent alone."""
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder) / "home"
+        home_with_tickets(home, 0)
+        script = Path(folder) / "nothing.json"
+        script.write_text('{"work": [{"exit": 0}]}')
+        colony = [sys.executable, "-m", "colony", "--home", str(home)]
+        env = environment()
+        subprocess.run([*colony, "ticket", "new", "x"], env=env, check=True, capture_output=True)
+        options = ["--agent", "stand-in", "--stand-in-script", str(script)]
+        work = [*colony, "work", "shop", "1", *options]
+        alone = [
+            sys.executable, "-I", "-S", "-c", "import sys; sys.exit(0)"
+        ]  # fmt: skip
+        ours, theirs, ratio = in_turn(wall_s, work, alone, 9)
+        detail = f"{ours * 1000:.0f} ms against {theirs * 1000:.0f} ms"
+        return [Figure("B4", "colony work, agent that does nothing, wall", ratio, "x bare", detail)]
+
+
+BENCHES: dict[str, Callable[[], list[Figure]]] = {"B1": b1, "B2": b2, "B4": b4}
+
+
+def main(names: Sequence[str]) -> int:
+    unknown = [name for name in names if name not in BENCHES]
+    if unknown:
+        print(f"bench: no benchmark {', '.join(unknown)}; there are {', '.join(BENCHES)}")
+        return 2
+    figures = [figure for name in names or BENCHES for figure in BENCHES[name]()]
+    for figure in figures:
+        print(f"{figure.name}  {figure.what:45} {figure.value:8.2f} {figure.unit}  {figure.detail}")
+    RESULTS.write_text(json.dumps([asdict(figure) for figure in figures], indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

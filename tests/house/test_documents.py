@@ -1,0 +1,64 @@
+"""What the documents say of settings, lines and versions is what the program does.
+
+`docs/settings.md` is made anew with `PYTHONPATH=. python tests/house/test_documents.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import colony
+from colony.coding.claude import OLDEST
+from colony.core.settings import SETTINGS
+
+ROOT = Path(__file__).resolve().parents[2]
+FILE = ROOT / "docs" / "settings.md"
+HEAD = (
+    "# Settings\n\n"
+    "Each has an option, a variable and a default. The option wins, then the variable, then the"
+    " line in `.env` of the home, then the default. Not every command takes every option: `--help`"
+    " shows which. A value that cannot be used is refused by name; an unknown `COLONY_` name is"
+    " refused in `.env` and warned about in the environment. Times are seconds.\n\n"
+    "| option | variable | default | |\n|---|---|---|---|\n"
+)
+
+
+def settings() -> str:
+    def cell(text: str | None) -> str:
+        return f"`{text}`" if text else ""
+
+    rows = [
+        f"| `{each.flag}` | `{each.variable}` | {cell(each.default)} | {each.help} |"
+        for each in SETTINGS
+    ]
+    return HEAD + "\n".join(rows) + "\n"
+
+
+def test_the_list_of_settings_is_complete() -> None:
+    assert FILE.read_text(encoding="utf-8") == settings()
+
+
+def test_the_readme_names_the_oldest_agent_that_works() -> None:
+    version = ".".join(map(str, OLDEST))
+    assert version in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert version in (ROOT / "docs" / "operating.md").read_text(encoding="utf-8")
+
+
+def test_every_link_of_the_documents_leads_somewhere() -> None:
+    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]:
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+            if "url" not in target and "…" not in target:
+                assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_changelog_knows_this_version() -> None:
+    assert f"## {colony.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_the_readme_fits_one_screen() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 60
+
+
+if __name__ == "__main__":
+    FILE.write_text(settings(), encoding="utf-8")
