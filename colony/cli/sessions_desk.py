@@ -13,6 +13,7 @@ from colony.cli.verb import Context
 from colony.core.lines import Line
 from colony.errors import Busy, Refused, Unreachable
 from colony.flow.advance import Stopped
+from colony.flow.following import ShowDoing
 from colony.flow.wiring.sessions import Outfit
 from colony.flow.work import Kept, KeptBusy
 from colony.host.box import detect
@@ -28,7 +29,7 @@ def outfit_of(context: Context, *, warn: bool = True) -> Iterator[Outfit]:
     """
     path = context.environ.get("PATH", "/usr/local/bin:/usr/bin:/bin")
     containment = detect("on" if context.settings.work.sandbox else "off", SystemClock(), path)
-    with as_colony(context) as tracker, StopSignals() as signals:
+    with as_colony(context) as tracker, StopSignals() as signals, _live(context) as doing:
         if warn and containment.warning:
             context.show.problem(Line("warning", f"— {containment.warning}"))
         yield Outfit(
@@ -37,9 +38,22 @@ def outfit_of(context: Context, *, warn: bool = True) -> Iterator[Outfit]:
             tracker=tracker,
             view=viewpoint_of(context),
             emit=context.show.line,
+            doing=doing,
             signals=signals,
             containment=containment,
         )
+
+
+@contextmanager
+def _live(context: Context) -> Iterator[ShowDoing]:
+    """The live line where a person looks at a terminal; nothing anywhere else."""
+    if not context.show.err.is_terminal or context.environ.get("TERM") == "dumb":
+        yield lambda _: None
+        return
+    from colony.cli.live import LiveLine  # noqa: PLC0415
+
+    with LiveLine(context.environ) as line:
+        yield line.show
 
 
 @contextmanager

@@ -55,8 +55,9 @@ from colony.flow.assignment import (
 )
 from colony.flow.bench import Bench
 from colony.flow.briefing import Wanted, gather
+from colony.flow.following import Doing, Follower
 from colony.flow.hold import Desk, Keeper, patiently
-from colony.flow.part import ANSWER, Watch, run_part, settle_part
+from colony.flow.part import ANSWER, STREAM, Watch, run_part, settle_part
 from colony.flow.take import Hold, regain, take
 
 
@@ -192,8 +193,23 @@ class Session:
             run = worker_run(self.bench, facts, part)
         self.save(facts)
         self.bench.emit(telling.part(facts, part, run.agent.name))
-        ended = run_part(place, part, run, Watch(self._spawned, self._look))
+        follower = Follower(run.agent, place.folder.path / part.folder / STREAM)
+
+        def look() -> Cause | None:
+            self._show(part, follower)
+            return self._look()
+
+        try:
+            ended = run_part(place, part, run, Watch(self._spawned, look))
+        finally:
+            self.bench.doing(None)
         self._part_over(part, ended)
+
+    def _show(self, part: PartFacts, follower: Follower) -> None:
+        follower.look()
+        elapsed_s = max(0, self._now_ms() - part.started_ms) // 1000
+        what = f"{self.facts.ticket} {part.kind}"
+        self.bench.doing(Doing(what, elapsed_s, follower.calls, follower.last, self.facts.cost_usd))
 
     def _spawned(self, process: ProcessFacts) -> None:
         self.save(part_changed(self.facts, replace(self.facts.parts[-1], process=process)))

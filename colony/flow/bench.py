@@ -10,6 +10,7 @@ from colony.core.lines import Json, Line
 from colony.core.session import Runner
 from colony.core.strict_json import Check
 from colony.flow.briefing import Sources
+from colony.flow.following import ShowDoing
 from colony.flow.observe import Viewpoint
 from colony.flow.part import Place
 from colony.host.chance import Chance
@@ -44,3 +45,5 @@ class Bench:
     secrets: Mapping[str, str]
     """The project's test credentials, by name."""
     emit: Emit
+    doing: ShowDoing
+    """For a person who waits; shows nothing where nobody looks."""

@@ -30,6 +30,7 @@ from colony.core.ticket import Event, History, Me, NewTicket, Ref, State
 from colony.flow import work
 from colony.flow.bench import Bench, Schema
 from colony.flow.briefing import Sources
+from colony.flow.following import Doing
 from colony.flow.hold import Desk
 from colony.flow.observe import Viewpoint
 from colony.flow.part import Place
@@ -174,6 +175,7 @@ class Shop:
     time: Time = field(default_factory=Time)
     dice: Dice = field(default_factory=Dice)
     lines: list[Line] = field(default_factory=list)
+    doings: list[Doing | None] = field(default_factory=list)
     secrets: dict[str, str] = field(default_factory=dict)
     environ: dict[str, str] = field(default_factory=lambda: {"PATH": os.environ["PATH"]})
     signals: StopSignals | None = None
@@ -264,6 +266,7 @@ class Shop:
             pass_env=self.pass_env,
             secrets=self.secrets,
             emit=self.lines.append,
+            doing=self.doings.append,
         )
 
     def runner(self, **changes: Any) -> Runner:

@@ -20,6 +20,7 @@ from colony.core.strict_json import Problems, load_json
 from colony.errors import Refused, UsageProblem
 from colony.flow.bench import Bench, Emit, Schema
 from colony.flow.briefing import Sources
+from colony.flow.following import ShowDoing
 from colony.flow.observe import Viewpoint
 from colony.flow.part import Place
 from colony.flow.render import Templates
@@ -48,6 +49,7 @@ class Outfit:
     tracker: Tracker
     view: Viewpoint
     emit: Emit
+    doing: ShowDoing
     signals: StopSignals
     containment: Containment
 
@@ -176,6 +178,7 @@ def bench_of(outfit: Outfit, facts: Facts, folder: RunFolder) -> Bench:
         pass_env=frozenset(settings.work.pass_env),
         secrets=secrets_of(project, settings.place.home),
         emit=outfit.emit,
+        doing=outfit.doing,
     )
 
 
