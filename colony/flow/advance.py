@@ -40,7 +40,7 @@ from colony.core.session import (
 from colony.core.strict_json import Problems, load_json
 from colony.core.survey import Survey
 from colony.core.ticket import History
-from colony.core.verdict import Ruled, read_verdict, rule
+from colony.core.verdict import Ruled, Verdict, read_verdict, rule
 from colony.errors import ColonyError, NotFound, Refused
 from colony.flow import posting, telling
 from colony.flow.assignment import (
@@ -291,7 +291,15 @@ class Session:
             raise Refused(f"{REPORT} was valid and is not any more: {found.lines[0]}")
         return found
 
-    def _ruled(self) -> Ruled | None:
+    def tell_verdict(self) -> None:
+        """Say again what the kept verdict says; nothing where there is none."""
+        judged = self._judged()
+        if judged is not None:
+            for line in telling.verdict(self.facts, *judged):
+                self.bench.emit(line)
+
+    def _judged(self) -> tuple[Verdict, Ruled] | None:
+        """The valid verdict of the facts, read again from its file, and what code makes of it."""
         facts = self.facts
         if facts.verdict is None or not facts.verdict.valid:
             return None
@@ -300,7 +308,7 @@ class Session:
         found = read_verdict(data, report, self.bench.verdict.check)
         if isinstance(found, Problems):
             raise Refused(f"{VERDICT} was valid and is not any more: {found.lines[0]}")
-        return rule(found, report)
+        return found, rule(found, report)
 
     def _file(self, name: str, sha256: str) -> Any:
         raw = self.bench.place.folder.read(name, FILE_MAX, sha256) or b""
@@ -311,7 +319,8 @@ class Session:
             self.desk, lambda: self.desk.tracker.ticket(self.desk.ref), posting.PATIENCE_S
         )
         known = frozenset(self.bench.view.registry.projects)
-        ruled = self._ruled()
+        judged = self._judged()
+        ruled = judged[1] if judged else None
         self.save(posting.compose(self.facts, step.occasion, ruled, history, known))
 
     def send(self, step: Send) -> None:

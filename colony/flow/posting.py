@@ -13,7 +13,7 @@ from colony.core.lease import is_mine
 from colony.core.lines import Json, Line
 from colony.core.markers import Retry, Verdict, marker_of
 from colony.core.outbox import Closing, Effect, fill
-from colony.core.session import GONE, LATE, Facts, Occasion
+from colony.core.session import GONE, LATE, MOVED, Facts, Occasion
 from colony.core.standing import Standing, standing_of
 from colony.core.ticket import Event, History, Ref
 from colony.core.verdict import Ruled
@@ -183,7 +183,8 @@ def _comment(desk: Desk, sending: Sending, effect: Effect) -> Effect:
         guard = NEVER if taken else Guard(event=history.ticket.last_event)
         answer = patiently(desk, functools.partial(write, guard), PATIENCE_S)
         if isinstance(answer, Written):
-            return replace(effect, status="done", event=answer.event)
+            why = MOVED if standing == "moved" else ""
+            return replace(effect, status="done", why=why, event=answer.event)
         if taken:
             return _late(desk, effect)
 

@@ -207,6 +207,7 @@ def check(bench: Bench, facts: Facts, *, post: bool, again: bool) -> tuple[Sessi
         facts = check_again(facts)
     session = Session(bench, replace(facts, post=post))
     with _dev_folder(facts), _keeping(session):
+        session.tell_verdict()
         if post:
             _lease_for_posting(session)
         return session, session.advance()

@@ -167,8 +167,8 @@ def test_a_verdict_is_used_again_unless_asked(stage: Stage) -> None:
     stage("work", "shop", "1")
     parts = len(stage.record()["parts"])
     kept = stage("check", stage.run.name)
-    assert (kept.code, first_words(kept)) == (0, ["CHECK OK"])
-    assert kept.lines[0].endswith(f"NOT posted: colony check runs/{stage.run.name} --post")
+    assert (kept.code, first_words(kept)) == (0, ["VERDICT: PASS", "CHECK OK"])
+    assert kept.lines[-1].endswith(f"NOT posted: colony check runs/{stage.run.name} --post")
     assert len(stage.record()["parts"]) == parts
     stage.script(check=[verdict("fail", "false")])
     anew = stage("check", stage.run.name, "--again")
@@ -181,7 +181,8 @@ def test_a_verdict_is_used_again_unless_asked(stage: Stage) -> None:
 
 def test_posting_twice_writes_nothing(stage: Stage) -> None:
     stage("work", "shop", "1")
-    assert first_words(stage("check", str(stage.run), "--post")) == ["POSTED"] * 2 + ["CHECK DONE"]
+    first = stage("check", str(stage.run), "--post")
+    assert first_words(first) == ["VERDICT: PASS", "POSTED", "POSTED", "CHECK DONE"]
     before = stage.store()
     again = stage("check", str(stage.run), "--post")
     assert (again.code, first_words(again)) == (0, ["CHECK DONE"])

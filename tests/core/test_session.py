@@ -161,6 +161,8 @@ def test_the_words_of_an_ending() -> None:
     assert ended(half) is Outcome.HALF_DONE
     assert ended(replace(POSTING, outbox=(COMMENT,))) is Outcome.READY
     assert ended(back) is Outcome.SENT_BACK
+    moved = replace(COMMENT, why="moved")
+    assert ended(replace(POSTING, outbox=(moved,))) is Outcome.MOVED
     assert ended(replace(back, outbox=(create, *back.outbox))) is Outcome.QUESTION
     assert ended(replace(POSTING, occasion=Occasion.NO_VERDICT)) is Outcome.NO_VERDICT
     assert ended(replace(POSTING, occasion=Occasion.NO_REPORT)) is Outcome.NO_REPORT

@@ -13,6 +13,7 @@ from colony.core.session.changes import (
 from colony.core.session.facts import (
     GONE,
     LATE,
+    MOVED,
     VERSION,
     Facts,
     LeaseFacts,
@@ -52,6 +53,7 @@ __all__ = [
     "FRESH_STARTS",
     "GONE",
     "LATE",
+    "MOVED",
     "VERSION",
     "Compose",
     "End",

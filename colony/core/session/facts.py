@@ -16,6 +16,8 @@ VERSION: Final = 1
 
 GONE: Final = "gone"
 """Why an effect was skipped: the tracker has no such ticket any more."""
+MOVED: Final = "moved"
+"""Why a comment was written and moves nothing: a person had moved the ticket."""
 LATE: Final = "late"
 """Why an effect was skipped, or filed in its late form: the lease is no longer this session's."""
 

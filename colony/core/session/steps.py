@@ -11,7 +11,16 @@ from typing import Final, Literal
 
 from colony.core.endings import BELONGS, Ending
 from colony.core.outbox import Effect
-from colony.core.session.facts import GONE, LATE, Facts, Occasion, Outcome, PartFacts, PartKind
+from colony.core.session.facts import (
+    GONE,
+    LATE,
+    MOVED,
+    Facts,
+    Occasion,
+    Outcome,
+    PartFacts,
+    PartKind,
+)
 
 CHECK_TRIES: Final = 3
 """Times the controller is started before a session ends without a verdict."""
@@ -157,7 +166,7 @@ def outcome_of(facts: Facts) -> Outcome:
         return Outcome.GONE
     if LATE in reasons or facts.occasion is Occasion.LATE:
         return Outcome.LATE
-    if moves and moves[-1].status == "skipped":
+    if (moves and moves[-1].status == "skipped") or (not moves and MOVED in reasons):
         return Outcome.MOVED
     match facts.occasion:
         case Occasion.NO_REPORT:
