@@ -141,6 +141,12 @@ def test_product_code_does_not_know_that_it_is_under_test(path: Path) -> None:
     )
 
 
+def test_no_two_test_modules_share_a_name() -> None:
+    """They are imported by their bare names: pytest would collect only one of the two."""
+    names = [path.stem for path in (ROOT / "tests").rglob("*.py") if path.stem != "conftest"]
+    assert sorted(names) == sorted(set(names))
+
+
 def test_the_layers_hold() -> None:
     """import-linter's contracts of pyproject.toml: layers, purity, no cycles."""
     done = subprocess.run(

@@ -41,6 +41,9 @@ class Run:
         self.files: list[str] = []
         self.output = ""
         self.child: subprocess.Popen[bytes] | None = None
+        self.starting = False
+        self.asked = False
+        """A SIGTERM came while a command was being started."""
         self._learn()
 
     def _open(self, folder: Path) -> Path:
@@ -117,10 +120,14 @@ class Run:
         """Run it to its end. Its output goes to memory: a child it leaves behind holds no pipe."""
         call = self.call("Bash", {"command": command})
         out = os.memfd_create("output")
+        self.starting = True
         self.child = subprocess.Popen(
             ["/bin/sh", "-c", command],
             stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True,
         )  # fmt: skip
+        self.starting = False
+        if self.asked:
+            self.terminated()
         code = self.child.wait()
         self.child = None
         os.lseek(out, 0, os.SEEK_SET)
@@ -132,6 +139,10 @@ class Run:
 
     def terminated(self, *_: object) -> None:
         """SIGTERM: the running command dies, no result is printed, the session can be resumed."""
+        if self.starting:
+            # The command runs already, and is not known yet: it would outlive this process.
+            self.asked = True
+            return
         if self.child is not None:
             os.killpg(self.child.pid, signal.SIGKILL)
         os._exit(143)
