@@ -15,16 +15,18 @@ PASSED_ON = {"ignore_unknown_options": True}
 """For a verb whose arguments are another program's, options too."""
 
 
-def become(context: Context, entry: str, arguments: Sequence[str]) -> NoReturn:
+def become(context: Context, entry: str, arguments: Sequence[str], needs: str = "") -> NoReturn:
     """Turn this process into Python with these arguments, in the checkout's folder.
 
-    `entry` is the file or folder of the checkout that is run.
+    `entry` is the file or folder of the checkout that is run; `needs` the library that runs it.
     """
     root = context.settings.place.checkout
     if root is None:
         raise Refused(f"{entry} needs a checkout of Colony; this one is installed")
     if not (root / entry).exists():
         raise Refused(f"{root / entry} does not exist")
+    if needs and importlib.util.find_spec(needs) is None:
+        raise Unreachable(f"{needs} is not installed here: ./colony.sh test installs it")
     # A setting of this shell would change what is tested.
     kept = context.environ.items()
     environ = {name: value for name, value in kept if not name.startswith("COLONY_")}
@@ -34,8 +36,6 @@ def become(context: Context, entry: str, arguments: Sequence[str]) -> NoReturn:
 
 def runner_arguments(given: Sequence[str]) -> list[str]:
     """The command line that runs the tests: on all processors, unless it says otherwise."""
-    if importlib.util.find_spec("pytest") is None:
-        raise Unreachable("pytest is not installed here: ./colony.sh test installs it")
     alone = any(each.startswith(("-n", "--numprocesses", "--pdb")) for each in given)
     spread = [] if alone or "no:xdist" in " ".join(given) else ["-n", "auto"]
     return ["-m", "pytest", *spread, *given]

@@ -23,4 +23,4 @@ def test(context: Context, arguments: Arguments = None) -> None:
 
     Options that are not named here are the test runner's own: test tests/core -k lease -x
     """
-    become(context, "tests", runner_arguments(arguments or ()))
+    become(context, "tests", runner_arguments(arguments or ()), needs="pytest")
