@@ -42,7 +42,10 @@ PANELS: Final[dict[str, tuple[Verb, ...]]] = {
         Verb("cycle", "next, work and check, once."),
         Verb("leases", "Show which session holds which ticket."),
     ),
-    "Tracker": (Verb("ticket", "Write, read and answer tickets."),),
+    "Tracker": (
+        Verb("ticket", "Write, read and answer tickets."),
+        Verb("tracker", "Care for the tracker itself."),
+    ),
     "Help": (
         Verb("init", "Register a project folder."),
         Verb("demo", "Work three sample tickets, without any account."),

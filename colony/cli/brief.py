@@ -25,7 +25,8 @@ from colony.host.files import write_private
 app = verbs()
 
 Out = Annotated[
-    str | None, typer.Option("--out", metavar="FILE", help="Default: briefs/P-N.md in the home.")
+    str | None,
+    typer.Option("--out", metavar="FILE", help="Default: briefs/P-N.md in the home; - prints it."),
 ]
 
 
@@ -57,6 +58,9 @@ def brief(
         )
         sources = sources_of(settings, tracker, view.registry)
         text = sources.templates.brief(gather(sources, survey, history, wanted))
+    if out == "-":
+        context.show.out.write(text)
+        return
     path = Path(out).absolute() if out else settings.place.briefs_dir / f"{project}-{number}.md"
     if not out:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -141,6 +141,7 @@ def _go_on(context: Context, home: Path) -> None:
         ("what is next, and why the others wait", f"{inside} next"),
         ("accept the first result", f"{inside} ticket state shop 1 done"),
         ("answer the question", f'{inside} ticket answer shop 4 "only when asked"'),
+        ("let the next worker use the answer", f"{inside} cycle --post"),
         ("clean up", f"rm -r {home}"),
         ("your own project, with a logged-in claude", f"{program} init FOLDER"),
     ):

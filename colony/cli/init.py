@@ -49,6 +49,8 @@ def init(
     dev = _folder(folder)
     project = _name(dev, name)
     place = context.settings.place
+    if dev == place.checkout:
+        raise Refused(f"{dev} is Colony's own checkout: name your project's folder (init FOLDER)")
     _refuse_second_name(context, dev, project)
     place.projects_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     registered = place.projects_dir / f"{project}.json"

@@ -50,7 +50,12 @@ def show(context: Context, found: Next) -> None:
         context.show.line(Line("next", "nothing to do", facts={"chosen": None}))
     else:
         context.show.line(
-            Line("next", f"{_named(chosen.ticket)}{_words(chosen)}", str(chosen.ticket.ref)),
+            Line(
+                "next",
+                f"{_named(chosen.ticket)}{_words(chosen)}",
+                str(chosen.ticket.ref),
+                facts={"subject": chosen.ticket.subject},
+            ),
             "bold",
         )
     for one in others:

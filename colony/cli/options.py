@@ -22,6 +22,8 @@ CONTROLLER: Final = (
     "max_fails",
 )
 WORK: Final = (
+    "sandbox",
+    "allowed_tools",
     "agent",
     "claude",
     "stand_in_script",

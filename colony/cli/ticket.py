@@ -11,6 +11,7 @@ from colony.cli.opening import as_person, new_key, ref_of
 from colony.cli.options import Number, Project
 from colony.cli.ticket_view import COLUMNS, row, show_history, summed_up
 from colony.cli.verb import Context, verb, verbs
+from colony.core.keywords import keyword_trouble
 from colony.core.lines import Line
 from colony.core.relations import goes_on, is_question
 from colony.core.spelling import hint
@@ -117,7 +118,11 @@ def comment(context: Context, project: Project, number: Number, text: Text) -> N
     """Write a comment."""
     ref = ref_of(project, number)
     with as_person(context) as tracker:
-        _told(context, ref, tracker.comment(ref, _text(text), key=new_key()), "comment written")
+        said = _text(text)
+        _told(context, ref, tracker.comment(ref, said, key=new_key()), "comment written")
+        told = keyword_trouble(said)
+        if told:
+            context.show.problem(Line("warning", f"— {told}", ticket=str(ref)))
 
 
 @verb(app)

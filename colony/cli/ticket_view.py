@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import datetime, tzinfo
-from typing import assert_never
+from typing import Final, assert_never
 
 from colony.cli.machine import zone
 from colony.cli.show import Row, Show
 from colony.core.lines import Json, Line
 from colony.core.markers import marker_of
 from colony.core.ticket import Event, History, Related, Ticket
+
+_ESCAPED: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 COLUMNS = ("ticket", "state", "prio", "subject")
 
@@ -44,7 +47,10 @@ def show_history(show: Show, history: History, tz: str, *, full: bool) -> None:
     for event in history.events:
         if event.kind != "created":
             show.gap()
-            show.block(_heading(event, there, str(ticket.ref)), _body(event, full=full))
+            body = _body(event, full=full)
+            if not show.wide and not show.json:
+                body = _plain(body, machine=event.machine)
+            show.block(_heading(event, there, str(ticket.ref)), body)
 
 
 def _note(text: str) -> Line:
@@ -122,6 +128,11 @@ def _body(event: Event, *, full: bool) -> str:
     if full or marker_of(event) is None:
         return text
     return "\n".join(text.splitlines()[:-1]).rstrip()
+
+
+def _plain(text: str, *, machine: bool) -> str:
+    """As it was meant to be read: Colony's texts are Markdown, with its signs escaped."""
+    return _ESCAPED.sub(r"\1", text) if machine else text
 
 
 def _when(at_ms: int, there: tzinfo) -> str:

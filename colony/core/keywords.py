@@ -115,6 +115,18 @@ WORDS: Final = tuple(_READERS)
 """The keywords there are, without their slash."""
 
 
+def keyword_trouble(text: str) -> str:
+    """Why a comment that begins like a keyword does nothing; empty where there is no trouble."""
+    match parse(text):
+        case Unclear(word, usage):
+            return f"/{word} was not understood: it is written {usage}"
+        case Unknown(word):
+            known = ", ".join(f"/{each}" for each in WORDS)
+            return f"/{word} is no keyword; there are {known}"
+        case _:
+            return ""
+
+
 def keyword_of(event: Event) -> Said | None:
     """The keyword of a person's comment; whether that person may say it is for the caller."""
     if event.kind != "comment" or event.machine:

@@ -67,6 +67,7 @@ KINDS: Final[dict[str, str]] = {
     "ticket.event": "",
     "ticket.text": "",
     "tickets": "TICKETS:",
+    "backup": "BACKUP",
     "init": "INIT",
     "demo": "DEMO",
     "demo.text": "",

@@ -93,8 +93,9 @@ def read_verdict(data: Json, report: Report, check: Check) -> Verdict | Problems
 
 
 def rule(verdict: Verdict, report: Report) -> Ruled:
-    """What counts: any finding that is false or without evidence, and any packed question, fails
-    the report, whatever the controller called it. `not checked` alone does not."""
+    """What counts: any finding that is false or without evidence, any packed question, and a pass
+    that confirms nothing at all, fail the report, whatever the controller called it. `not checked`
+    beside something confirmed does not."""
     why = _against(verdict, report)
     passed = verdict.verdict == "pass" and not why
     if verdict.verdict == "fail" and not why:
@@ -141,7 +142,7 @@ def _ruling_problems(data: Json, report: Report) -> list[str]:
 
 def _against(verdict: Verdict, report: Report) -> tuple[Reason, ...]:
     titles = {question.index: question.title for question in report.questions}
-    return (
+    against = (
         *_findings(verdict, "false", "not true"),
         *_findings(verdict, "no evidence", "not shown"),
         *(
@@ -150,6 +151,10 @@ def _against(verdict: Verdict, report: Report) -> tuple[Reason, ...]:
             if each.ruling == "packed"
         ),
     )
+    confirmed = any(each.status == "ok" for each in verdict.findings)
+    if against or confirmed or verdict.verdict == "fail":
+        return against
+    return (Reason("not shown", "the check confirmed nothing of what the report claims"),)
 
 
 def _findings(

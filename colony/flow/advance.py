@@ -71,7 +71,7 @@ class Stopped(ColonyError):
         ref = facts.ticket
         super().__init__(
             f"{ref}: stopped as asked; session {facts.session} is kept:"
-            f" colony work {ref.project} {ref.number} goes on"
+            f" colony work {ref.project} {ref.number} goes on{' and posts' if facts.post else ''}"
         )
         self.facts = facts
 

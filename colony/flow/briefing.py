@@ -23,9 +23,9 @@ from colony.core.ports import Range, show_range
 from colony.core.project import Project
 from colony.core.relations import is_question
 from colony.core.report import Expect, agent_schema
-from colony.core.rework import news_of, rejection_of
+from colony.core.rework import last_start, news_of, rejection_of
 from colony.core.survey import Survey
-from colony.core.ticket import History, Ref, State, Ticket
+from colony.core.ticket import Event, History, Ref, State, Ticket
 from colony.errors import Refused
 from colony.flow.observe import people_in
 from colony.flow.render import Templates
@@ -113,7 +113,7 @@ def gather(sources: Sources, survey: Survey, history: History, wanted: Wanted) -
         siblings=tuple(_siblings(sources.tracker, ticket)),
         dependencies=tuple(_dependencies(sources, project)),
         rejection=rejection,
-        news=news_of(history, rejection),
+        news=(*news_of(history, rejection), *_answers(sources.tracker, history)),
     )
 
 
@@ -121,6 +121,16 @@ def _schema(schema: Json, ref: Ref, session: str, project: Project) -> str:
     """The report's schema as this worker gets it."""
     expect = Expect(ref, session, live=project.live)
     return json.dumps(agent_schema(schema, expect), indent=1, ensure_ascii=False)
+
+
+def _answers(tracker: Reads, history: History) -> Iterable[Event]:
+    """What people wrote on the ticket's own questions since its last session had its brief."""
+    start = last_start(history.events)
+    for child in history.ticket.children:
+        if start is not None and is_question(child) and child.state in ("done", "reopened"):
+            for event in tracker.ticket(child.ref).events:
+                if event.id > start.id and event.kind == "comment" and not event.machine:
+                    yield event
 
 
 def _docs(dev: Path | None) -> Iterable[AgentDoc]:

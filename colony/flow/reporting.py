@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -106,7 +106,9 @@ def post_file(desk: Desk, read: Read, known: frozenset[str]) -> Iterator[Line]:
         left = ("create", "block", "move") if mine else ("create", "block")
         effects = tuple(each for each in effects if each.kind in left)
         token = 0 if mine else None
-    yield from _sent(desk, effects, token)
+    for line in _sent(desk, effects, token):
+        again = posted is not None and line.kind == "posted"
+        yield replace(line, kind="have") if again else line
 
 
 def _sent(desk: Desk, effects: tuple[Effect, ...], token: int | None) -> Iterator[Line]:

@@ -71,7 +71,8 @@ def _go_on(outfit: Outfit, order: Order, folder: RunFolder) -> work.Ended:
         if not isinstance(facts, Facts) or facts.outcome is not None:
             raise Busy(f"session {folder.session} was just taken up by another process")
         bench = bench_of(outfit, facts, folder)
-        text = f"— {order.ref} goes on with session {facts.session} ({phase_of(facts)})"
+        posts = ", and posts its outcome" if facts.post or order.post else ""
+        text = f"— {order.ref} goes on with session {facts.session} ({phase_of(facts)}){posts}"
         outfit.emit(Line("work.again", text, str(order.ref), facts.session))
         session, step = work.go_on(bench, facts, post=order.post)
         return work.ended(session, step, "work")

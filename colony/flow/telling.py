@@ -61,7 +61,9 @@ def _usage(facts: Facts, one: PartFacts, turn: Turn) -> Line:
     from_cache = used.cache_read_tokens + used.cache_write_tokens
     cached = f" (+{from_cache} cached)" if from_cache else ""
     cost = f"${one.cost_usd:.4f}" if one.cost_known else "cost unknown"
-    denied = f" · {len(one.denials)} denied" if one.denials else ""
+    denied = ""
+    if one.denials:
+        denied = f" · {len(one.denials)} denied ({clip(one.denials[0], 60)})"
     model = ", ".join(one.models) or "no model answered"
     text = (
         f"{cost} · {one.steps} steps · {seconds:.1f} s · tokens {tokens}{cached}"

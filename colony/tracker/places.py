@@ -8,7 +8,7 @@ from typing import Final
 
 from colony.errors import UsageProblem
 from colony.tracker.reader import Reader
-from colony.tracker.sql import files
+from colony.tracker.sql import copies, files
 from colony.tracker.sql.engine import Engine
 
 SCHEME: Final = "sqlite:///"
@@ -34,6 +34,11 @@ def engine_at(url: str, *, create: bool, timeout_s: float) -> Engine:
 def open_reader(url: str, *, clock: Callable[[], int], timeout_s: float = TIMEOUT_S) -> Reader:
     """The reads alone, of a database that is there: nobody signs in, nothing is written."""
     return Reader(engine_at(url, create=False, timeout_s=timeout_s), clock)
+
+
+def backup(url: str, target: Path, timeout_s: float = TIMEOUT_S) -> int:
+    """A copy of the database of `url` as the new file `target`; its bytes."""
+    return copies.copy(_path(url), target, timeout_s)
 
 
 def _path(url: str) -> Path:

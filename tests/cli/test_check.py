@@ -101,9 +101,12 @@ def test_a_pass_without_evidence_counts_as_a_fail(stage: Stage) -> None:
     assert stage.record()["verdict"]["overruled"] is True
 
 
-def test_not_checked_is_no_fail(stage: Stage) -> None:
+def test_a_pass_that_confirms_nothing_is_a_fail(stage: Stage) -> None:
     stage.script(work=[answer()], check=[verdict("pass", "not checked")])
-    assert stage("work", "shop", "1", "--post").code == 0
+    done = stage("work", "shop", "1", "--post")
+    assert done.code == 1
+    assert "VERDICT: FAIL (the controller said pass; code says fail)" in done.out
+    assert "the check confirmed nothing" in "".join(stage.texts(ONE))
 
 
 def test_the_second_fail_asks_the_creator(stage: Stage) -> None:

@@ -111,7 +111,7 @@ def test_it_leaves_nothing_but_its_own_folder(place: Colony, played: Done) -> No
 def test_it_can_be_looked_at_afterwards(place: Colony, played: Done) -> None:
     home = str(home_of(played))
     commands = [line.strip() for line in played.lines if home in line and " --home " in line]
-    assert len(commands) == 4
+    assert len(commands) == 5
     copy = Path(home).with_name("copy")
     shutil.copytree(home, copy)
     for command in commands:
@@ -121,7 +121,7 @@ def test_it_can_be_looked_at_afterwards(place: Colony, played: Done) -> None:
         assert done.code == 0, command
     listed = place("--home", str(copy), "ticket", "list", "--all")
     assert [line.split()[1:3] for line in listed.lines[:-1]] == [
-        ["shop#1", "done"], ["shop#2", "open"], ["shop#3", "open"], ["shop#4", "done"],
+        ["shop#1", "done"], ["shop#2", "open"], ["shop#3", "review"], ["shop#4", "done"],
     ]  # fmt: skip
     shutil.rmtree(copy)
 

@@ -383,7 +383,7 @@ def test_what_is_kept_of_a_session(stage: Stage) -> None:
 BAD_REPORT = answer(result="x" * 124, test=["Open .scratch/cart.", "See it."])
 ENDINGS = {
     "no report": ([{"say": "I am done."}], [], "no usable result"),
-    "bad report": ([BAD_REPORT], [], "report was not complete"),
+    "bad report": ([BAD_REPORT], [], "did not keep to its form"),
     "out of steps": ([{"repeat": 9, "actions": [{"say": "hm"}]}, answer()], ["--max-turns", "3"],
                      "all its steps"),
     "out of time": ([{"hang": True}], ["--timeout", "1"], "time was up"),
@@ -442,7 +442,10 @@ def test_it_goes_on_with_what_was_left(stage: Stage) -> None:
     session = stage.run.name
     done = stage("work", "shop", "1", "--post")
     assert done.code == 0
-    assert done.lines[0] == f"work: AGAIN — shop#1 goes on with session {session} (judged)"
+    assert (
+        done.lines[0]
+        == f"work: AGAIN — shop#1 goes on with session {session} (judged), and posts its outcome"
+    )
     assert done.lines[-1].startswith("WORK DONE — shop#1")
     assert stage.run.name == session
     assert moves(stage) == ["progress", "review"]

@@ -98,7 +98,8 @@ def ruled(of: Report = NONE, **changes: Any) -> Ruled:
 
 
 STATUSES = [
-    ("pass", [], True, False),
+    ("pass", [], False, True),
+    ("pass", ["not checked"], False, True),
     ("pass", ["ok"], True, False),
     ("pass", ["ok", "not checked"], True, False),
     ("pass", ["ok", "false"], False, True),

@@ -5,10 +5,14 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from pathlib import Path
 
+import typer
+
 import colony
+from colony.cli.app import NAMES
 from colony.coding.claude import OLDEST
 from colony.core.settings import SETTINGS
 
@@ -16,20 +20,33 @@ ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "docs" / "settings.md"
 HEAD = (
     "# Settings\n\n"
-    "Each has an option, a variable and a default. The option wins, then the variable, then the"
-    " line in `.env` of the home, then the default. Not every command takes every option: `--help`"
-    " shows which. A value that cannot be used is refused by name; an unknown `COLONY_` name is"
-    " refused in `.env` and warned about in the environment. Times are seconds.\n\n"
+    "Each has a variable and a default, and those that change from call to call have an option."
+    " The option wins, then the variable, then the line in `.env` of the home, then the default."
+    " `--help` of a command shows which options it takes. A value that cannot be used is refused by"
+    " name; an unknown `COLONY_` name is refused in `.env` and warned about in the environment."
+    " Times are seconds.\n\n"
     "| option | variable | default | |\n|---|---|---|---|\n"
 )
+
+
+def options() -> set[str]:
+    """The settings that some command takes as an option."""
+    found: set[str] = set()
+    for name in NAMES:
+        command = typer.main.get_command(importlib.import_module(f"colony.cli.{name}").app)
+        commands = getattr(command, "commands", {name: command}).values()
+        found |= {str(each.name) for one in commands for each in one.params}
+    return found
 
 
 def settings() -> str:
     def cell(text: str | None) -> str:
         return f"`{text}`" if text else ""
 
+    flags = options()
     rows = [
-        f"| `{each.flag}` | `{each.variable}` | {cell(each.default)} | {each.help} |"
+        f"| {cell(each.flag if each.name in flags else None)} | `{each.variable}` |"
+        f" {cell(each.default)} | {each.help} |"
         for each in SETTINGS
     ]
     return HEAD + "\n".join(rows) + "\n"

@@ -11,7 +11,7 @@ from colony.core.texts.layout import lay
 REASONS: Final[dict[Ending, str]] = {
     Ending.REPORT: "its report could not be read again",
     Ending.NO_REPORT: "the worker stopped without saying what it did",
-    Ending.BAD_REPORT: "the worker's report was not complete",
+    Ending.BAD_REPORT: "the worker's report did not keep to its form",
     Ending.OUT_OF_STEPS: "the worker had used all its steps",
     Ending.OUT_OF_TIME: "the worker's time was up",
     Ending.STALLED: "the worker was silent for too long",
