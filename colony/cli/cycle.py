@@ -9,13 +9,17 @@ from colony.cli.verb import Context, verb, verbs
 from colony.cli.work import Ports, ports_of
 from colony.core.lines import Line
 from colony.core.pick import pick
+from colony.core.project import Project
 from colony.core.session import Facts
-from colony.core.ticket import Ref
+from colony.core.ticket import Ref, Ticket
+from colony.errors import Busy, Refused
 from colony.flow.observe import look
 from colony.flow.starting import Order, rehearse, work_on
 from colony.flow.wiring.sessions import Outfit
 from colony.flow.work import Ended, interrupted
 from colony.host.clock import SystemClock
+from colony.host.lock import is_locked
+from colony.host.registry import folders_of
 
 app = verbs()
 
@@ -33,30 +37,56 @@ def cycle(
         left = interrupted(
             outfit.settings.place.runs_dir, outfit.view.host, SystemClock().wall_ms()
         )
-        ref = left.ticket if left else choose(context, outfit)
-        if ref is None:
-            context.show.line(Line("cycle.nothing", "nothing to do"))
+        if left is not None and dry_run:
+            text = f"— {left.ticket} would go on with session {left.session}"
+            context.show.line(Line("cycle.dry_run", text, str(left.ticket), left.session))
             return 0
-        order = Order(ref, post, span)
-        with refusals(context, "work", str(ref)):
-            if dry_run and left:
-                text = f"— {ref} would go on with session {left.session}"
-                context.show.line(Line("cycle.dry_run", text, str(ref), left.session))
+        ended = go_on(context, outfit, left, post=post) if left else None
+        if ended is None:
+            ref = choose(context, outfit)
+            if ref is None:
+                context.show.line(Line("cycle.nothing", "nothing to do"))
                 return 0
-            if dry_run:
-                context.show.line(rehearse(outfit, order))
-                context.show.line(Line("cycle.dry_run", f"— {ref}", str(ref)))
-                return 0
-            ended = work_on(outfit, order)
+            order = Order(ref, post, span)
+            with refusals(context, "work", str(ref)):
+                if dry_run:
+                    context.show.line(rehearse(outfit, order))
+                    context.show.line(Line("cycle.dry_run", f"— {ref}", str(ref)))
+                    return 0
+                ended = work_on(outfit, order)
     tell(context, ended)
     return ended.exit_code
 
 
+def go_on(context: Context, outfit: Outfit, left: Facts, *, post: bool) -> Ended | None:
+    """The session that was interrupted here, to its end. One that cannot be taken up is told, and
+    keeps nobody from starting something else."""
+    try:
+        return work_on(outfit, Order(left.ticket, post))
+    except (Refused, Busy) as why:
+        text = f"— {left.ticket} does not go on: {why.line}"
+        context.show.line(Line("work.refused", text, str(left.ticket), left.session))
+        return None
+
+
 def choose(context: Context, outfit: Outfit) -> Ref | None:
-    """The next ticket, after saying which it is and why the others wait."""
+    """The next ticket whose folder is free, after saying which is next and why the others wait."""
     found = pick(look(outfit.tracker, outfit.view))
     show_next(context, found)
-    return found.chosen.ticket.ref if found.chosen else None
+    for one in found.eligible:
+        if not _is_taken(outfit, one.ticket):
+            return one.ticket.ref
+        text = f"{one.ticket.ref} waits: another session works in its folder"
+        context.show.line(Line("next.waits", text, str(one.ticket.ref), facts={"code": "busy"}))
+    return None
+
+
+def _is_taken(outfit: Outfit, ticket: Ticket) -> bool:
+    project = outfit.view.registry.projects.get(ticket.ref.project)
+    if not isinstance(project, Project):
+        return False
+    folder = folders_of(project, outfit.settings.place.home).dev
+    return folder is not None and is_locked(folder)
 
 
 def tell(context: Context, ended: Ended) -> None:

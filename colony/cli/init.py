@@ -9,7 +9,7 @@ from typing import Annotated, Final
 
 import typer
 
-from colony.cli.opening import as_person, new_key
+from colony.cli.opening import as_person, check_person, new_key
 from colony.cli.show import Show
 from colony.cli.verb import Context, verb, verbs
 from colony.core.lines import Line
@@ -46,6 +46,7 @@ def init(
     ] = None,
 ) -> None:
     """Register a project folder: registry file, concept, tracker. Nothing is overwritten."""
+    check_person(context.settings)
     dev = _folder(folder)
     project = _name(dev, name)
     place = context.settings.place

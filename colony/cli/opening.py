@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from colony.cli.verb import Context
+from colony.config import Settings
 from colony.core.lines import Line
 from colony.core.ticket import Ref
 from colony.errors import UsageProblem
@@ -18,6 +19,7 @@ from colony.tracker.protocol import Tracker
 @contextmanager
 def as_person(context: Context, *, create: bool = False) -> Iterator[Tracker]:
     """The tracker as `COLONY_PERSON` sees it. With `create` it is made where there is none."""
+    check_person(context.settings)
     file = _file_of(context.settings.tracker.url)
     fresh = create and file is not None and not file.exists()
     if fresh and file is not None:
@@ -29,6 +31,19 @@ def as_person(context: Context, *, create: bool = False) -> Iterator[Tracker]:
         yield tracker
     finally:
         tracker.close()
+
+
+def check_person(settings: Settings) -> None:
+    """UsageProblem where a person comes under Colony's own name.
+
+    A tracker keeps what a name was first: as a person, Colony could never write under it again.
+    """
+    tracker = settings.tracker
+    if tracker.person == tracker.user:
+        raise UsageProblem(
+            f"you and Colony itself would both be {tracker.user} in the tracker: set COLONY_PERSON "
+            "to your own name (default: your login name), or COLONY_USER to another one for Colony"
+        )
 
 
 def new_key() -> str:

@@ -15,7 +15,7 @@ from colony.errors import Busy, Refused, Unreachable
 from colony.flow.advance import Stopped
 from colony.flow.following import ShowDoing
 from colony.flow.wiring.sessions import Outfit
-from colony.flow.work import Kept, KeptBusy
+from colony.flow.work import Kept, KeptBusy, KeptRefused
 from colony.host.box import detect
 from colony.host.clock import SystemClock
 from colony.host.signals import StopSignals
@@ -66,7 +66,7 @@ def refusals(context: Context, verb: str, ticket: str | None) -> Iterator[None]:
         line = Line("parked", f"— {stopped.line}", str(facts.ticket), facts.session)
         context.show.line(line, "bold")
         raise typer.Exit(stopped.exit_code) from None
-    except (Kept, KeptBusy) as kept:
+    except (Kept, KeptBusy, KeptRefused) as kept:
         kind = "post.failed" if kept.posting else f"{verb}.failed"
         context.show.line(Line(kind, f"— {kept.line}", ticket, facts={"code": kept.code}))
         raise typer.Exit(kept.exit_code) from None

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Sequence
+from typing import Final
 
+from markdown_it import MarkdownIt
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, RenderableType
 from rich.markdown import Markdown
@@ -13,8 +17,18 @@ from rich.text import Text
 
 from colony.core.lines import printable
 
-LAID_OUT_MAX = 20_000
+LAID_OUT_MAX: Final = 20_000
 """Characters; a longer text is shown as it is, since laying it out could take very long."""
+DEPTH_MAX: Final = 12
+"""Levels of lists and quotes; a deeper text is shown as it is: each takes width from the next."""
+
+_READER: Final = (
+    MarkdownIt("commonmark", {"html": False})
+    .enable(["strikethrough", "table"])
+    # What they read is not drawn.
+    .disable(["reference", "image"])
+)
+_STYLE: Final = re.compile(r"\x1b\[[\d;]*m")
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]], colour: bool) -> str:
@@ -29,8 +43,29 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], colour: bool) -
 
 def markdown(body: str, colour: bool) -> str:
     safe = "\n".join(_line(each) for each in body.splitlines())
-    inner = Text(safe) if len(safe) > LAID_OUT_MAX else Markdown(safe, hyperlinks=False)
-    return _laid_out(Padding(inner, (0, 0, 0, 2)), colour)
+    drawn = _drawn(safe, colour) if len(safe) <= LAID_OUT_MAX else None
+    return _indented(Text(safe), colour) if drawn is None else drawn
+
+
+def _drawn(text: str, colour: bool) -> str | None:
+    """The text laid out; None where that would hide some of it."""
+    layout = Markdown("", hyperlinks=False)
+    layout.parsed = _READER.parse(text)
+    if any(token.level > DEPTH_MAX for token in layout.parsed):
+        return None
+    drawn = _indented(layout, colour)
+    # Markdown leaves out a cell too many, the title of a link, what a narrow terminal cannot hold.
+    languages = "".join(token.info for token in layout.parsed)
+    hidden = _letters(text) - _letters(_STYLE.sub("", drawn)) - _letters(languages)
+    return None if hidden else drawn
+
+
+def _letters(text: str) -> Counter[str]:
+    return Counter(filter(str.isalpha, text))
+
+
+def _indented(thing: RenderableType, colour: bool) -> str:
+    return _laid_out(Padding(thing, (0, 0, 0, 2)), colour)
 
 
 def _line(line: str) -> str:

@@ -17,7 +17,17 @@ from typing import Final
 
 from colony.coding.limits import ProgramError, RateEvent, limit_of, seconds_to_ms
 from colony.core.lines import Json, clip
-from colony.core.turn import Denial, Limit, Reading, Step, Turn, Usage
+from colony.core.turn import (
+    COST_MAX_USD,
+    COUNT_MAX,
+    Denial,
+    Limit,
+    Reading,
+    Step,
+    Turn,
+    Usage,
+    added,
+)
 
 LINE_MAX: Final = 64 * 1024 * 1024
 """Characters; a longer line is not parsed. Answers of a megabyte are ordinary."""
@@ -132,14 +142,14 @@ class _Run:
             word = self.error.word
         return replace(
             turn,
-            agent_session=clip(_text(result, "session_id"), DETAIL_MAX) or turn.agent_session,
+            agent_session=_word(result, "session_id") or turn.agent_session,
             finished=True,
             is_error=result.get("is_error") is True,
-            subtype=_text(result, "subtype"),
-            terminal_reason=_text(result, "terminal_reason"),
-            stop_reason=_text(result, "stop_reason"),
+            subtype=_word(result, "subtype"),
+            terminal_reason=_word(result, "terminal_reason"),
+            stop_reason=_word(result, "stop_reason"),
             api_status=_whole(result, "api_error_status"),
-            api_error=word or (_text(result, "api_error_type") if error else ""),
+            api_error=word or (_word(result, "api_error_type") if error else ""),
             text=_closing_text(result),
             structured=structured,
             has_structured=structured is not None,
@@ -176,9 +186,9 @@ def _on_system(run: _Run, event: Object) -> None:
     if subtype == "init":
         run.init = replace(
             run.init,
-            agent_session=clip(_text(event, "session_id"), DETAIL_MAX) or run.init.agent_session,
-            permission_mode=_text(event, "permissionMode") or run.init.permission_mode,
-            version=_text(event, "claude_code_version") or run.init.version,
+            agent_session=_word(event, "session_id") or run.init.agent_session,
+            permission_mode=_word(event, "permissionMode") or run.init.permission_mode,
+            version=_word(event, "claude_code_version") or run.init.version,
         )
     elif subtype == "permission_denied":
         _deny(run, event, _text(event, "message"))
@@ -200,7 +210,7 @@ def _on_assistant(run: _Run, event: Object) -> None:
     run.usages[key] = _usage(_object(message, "usage"))
     for block in _blocks(event):
         if _text(block, "type") == "tool_use":
-            run.last_tool = clip(_text(block, "name"), DETAIL_MAX)
+            run.last_tool = _word(block, "name")
 
 
 def _on_rate_limit(run: _Run, event: Object) -> None:
@@ -208,7 +218,7 @@ def _on_rate_limit(run: _Run, event: Object) -> None:
     status = _text(info, "status")
     sign = RateEvent(
         status=status,
-        window=clip(_text(info, "rateLimitType"), DETAIL_MAX),
+        window=_word(info, "rateLimitType"),
         resets_ms=_reset(info),
         on_overage=info.get("isUsingOverage") is True,
     )
@@ -228,9 +238,9 @@ def _on_result(run: _Run, event: Object) -> None:
     run.result = event
     if event.get("structured_output") is not None:
         run.answered = event
-    run.turns += max(0, _whole(event, "num_turns") or 0)
+    run.turns = added(run.turns, max(0, _whole(event, "num_turns") or 0))
     cost = _number(event, "total_cost_usd")
-    if cost is not None and cost >= 0:
+    if cost is not None and 0 <= cost <= COST_MAX_USD:
         run.cost = cost
     run.counted += _usage(_object(event, "usage"))
     for model in _object(event, "modelUsage"):
@@ -264,7 +274,7 @@ def _error_of_result(result: Object, at_ms: int | None) -> ProgramError | None:
         return None
     return ProgramError(
         text=_closing_text(result) if failed else "",
-        word=clip(_text(result, "api_error"), DETAIL_MAX),
+        word=_word(result, "api_error"),
         status=status,
         at_ms=at_ms,
     )
@@ -276,7 +286,7 @@ def _error_of_message(event: Object, at_ms: int | None) -> ProgramError:
     )
     return ProgramError(
         text=clip(text, TEXT_MAX),
-        word=clip(_text(event, "api_error") or _text(event, "error"), DETAIL_MAX),
+        word=_word(event, "api_error") or _word(event, "error"),
         status=_whole(event, "api_error_status"),
         at_ms=at_ms,
     )
@@ -292,7 +302,7 @@ def _closing_text(result: Object) -> str:
 
 def _deny(run: _Run, denial: Object, detail: str) -> None:
     key = _text(denial, "tool_use_id") or f"#{len(run.denials)}"
-    tool = clip(_text(denial, "tool_name"), DETAIL_MAX)
+    tool = _word(denial, "tool_name")
     run.denials[key] = Denial(tool, clip(detail, DETAIL_MAX))
 
 
@@ -306,7 +316,7 @@ def _reading(name: str, window: Object) -> Reading:
         window=clip(name, DETAIL_MAX),
         used=_number(window, "utilization"),
         resets_ms=_reset(window),
-        status=clip(_text(window, "status"), DETAIL_MAX),
+        status=_word(window, "status"),
     )
 
 
@@ -350,6 +360,10 @@ def _text(event: Object, key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
+def _word(event: Object, key: str) -> str:
+    return clip(_text(event, key), DETAIL_MAX)
+
+
 def _object(event: Object, key: str) -> Object:
     value = event.get(key)
     return value if isinstance(value, dict) else {}
@@ -362,7 +376,9 @@ def _number(event: Object, key: str) -> float | None:
 
 def _whole(event: Object, key: str) -> int | None:
     value = event.get(key)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    if isinstance(value, bool) or not isinstance(value, int):
+        return None
+    return max(-COUNT_MAX, min(value, COUNT_MAX))
 
 
 def _blocks(event: Object) -> list[Object]:

@@ -113,8 +113,9 @@ class Closing:
     @property
     def spent(self) -> markers.Spent:
         """What later decisions need of this session, for its machine line."""
-        cents = round(self.cost_usd * 100) if math.isfinite(self.cost_usd) else 0
-        return markers.Spent(_noted(cents), _noted(self.steps), self.progress)
+        cents = self.cost_usd * 100
+        noted = _noted(round(cents)) if math.isfinite(cents) else 0
+        return markers.Spent(noted, _noted(self.steps), self.progress)
 
     def name(self, word: str) -> str:
         """The name of an effect that each end of the session has for itself."""

@@ -7,9 +7,14 @@ integer milliseconds UTC.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from colony.core.lines import Json
+
+COUNT_MAX: Final = 10**15 - 1
+"""No count of a run is larger: every reader of JSON holds it exactly, and so does a sum's."""
+COST_MAX_USD: Final = 1_000_000.0
+"""A run that says it cost more has not said what it cost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +28,16 @@ class Usage:
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
-            self.input_tokens + other.input_tokens,
-            self.output_tokens + other.output_tokens,
-            self.cache_read_tokens + other.cache_read_tokens,
-            self.cache_write_tokens + other.cache_write_tokens,
+            added(self.input_tokens, other.input_tokens),
+            added(self.output_tokens, other.output_tokens),
+            added(self.cache_read_tokens, other.cache_read_tokens),
+            added(self.cache_write_tokens, other.cache_write_tokens),
         )
+
+
+def added(count: int, more: int) -> int:
+    """The sum of two counts, at most `COUNT_MAX`."""
+    return min(count + more, COUNT_MAX)
 
 
 @dataclass(frozen=True, slots=True)

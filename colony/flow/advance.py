@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from colony.core.codec import to_json
 from colony.core.endings import Cause
-from colony.core.report import Report, read_report
+from colony.core.report import read_report
 from colony.core.session import (
     Compose,
     End,
@@ -31,6 +31,7 @@ from colony.core.session import (
     Validate,
     VerdictFacts,
     Wait,
+    check_again,
     effect_done,
     next_step,
     part_changed,
@@ -40,25 +41,27 @@ from colony.core.session import (
 from colony.core.strict_json import Problems, load_json
 from colony.core.survey import Survey
 from colony.core.ticket import History
-from colony.core.verdict import Ruled, Verdict, read_verdict, rule
-from colony.errors import ColonyError, NotFound, Refused
+from colony.core.verdict import read_verdict, rule
+from colony.errors import ColonyError, NotFound
 from colony.flow import posting, telling
-from colony.flow.assignment import (
-    BRIEF,
-    FILE_MAX,
-    REPORT,
-    VERDICT,
-    controller_run,
-    expected,
-    settled_run,
-    worker_run,
-)
+from colony.flow.assignment import controller_run, settled_run, worker_run
 from colony.flow.bench import Bench
 from colony.flow.briefing import Wanted, gather
+from colony.flow.evidence import (
+    BRIEF,
+    REPORT,
+    VERDICT,
+    Spoiled,
+    expected,
+    judged_of,
+    kept,
+    report_of,
+)
 from colony.flow.following import Doing, Follower
 from colony.flow.hold import Desk, Keeper, patiently
 from colony.flow.part import ANSWER, STREAM, Watch, run_part, settle_part
 from colony.flow.take import Hold, regain, take
+from colony.host.ended import note_ended
 
 
 class Stopped(ColonyError):
@@ -104,7 +107,10 @@ class Session:
                         self._end(step)
                     return step
                 self._stop_if_asked()
-                _STEPS[type(step)](self, step)
+                try:
+                    _STEPS[type(step)](self, step)
+                except Spoiled as spoiled:
+                    self._spoiled(spoiled)
         except NotFound:
             if self.facts.lease is None:
                 raise
@@ -188,7 +194,7 @@ class Session:
         facts = part_started(facts, step.kind, self.bench.chance.uuid4(), self._now_ms())
         part = facts.parts[-1]
         if step.kind == "check":
-            run = controller_run(self.bench, facts, part, self._report())
+            run = controller_run(self.bench, facts, part, report_of(self.bench, self.facts))
         else:
             run = worker_run(self.bench, facts, part)
         self.save(facts)
@@ -235,14 +241,30 @@ class Session:
         for line in telling.part_over(self.facts, part.number, ended):
             self.bench.emit(line)
 
+    def _spoiled(self, spoiled: Spoiled) -> None:
+        """What was changed behind our back counts for nothing; the session goes on without it."""
+        facts = self.facts
+        last = facts.parts[-1]
+        problems = (str(spoiled),)
+        self.bench.emit(telling.spoiled(facts, str(spoiled)))
+        if spoiled.name == VERDICT:
+            self.save(check_again(facts))
+        elif spoiled.name == f"{last.folder}/{ANSWER}" and last.kind == "check":
+            unread = VerdictFacts(last.number, "", valid=False, problems=problems)
+            self.save(replace(facts, verdict=unread))
+        else:
+            worked = [part for part in facts.parts if part.kind != "check"]
+            unread_report = ReportFacts(worked[-1].number, "", valid=False, problems=problems)
+            self.save(replace(facts, report=unread_report, verdict=None))
+
     def validate(self, step: Validate) -> None:
         part = self.facts.parts[step.part - 1]
-        raw = self.bench.place.folder.read(f"{part.folder}/{ANSWER}", FILE_MAX, part.answer_sha256)
-        data = load_json((raw or b"").decode("utf-8", "replace"))
+        raw = kept(self.bench.place.folder, f"{part.folder}/{ANSWER}", part.answer_sha256)
+        data = load_json(raw.decode("utf-8", "replace"))
         if part.kind == "check":
-            self._validate_verdict(part, data, raw or b"")
+            self._validate_verdict(part, data, raw)
         else:
-            self._validate_report(part, data, raw or b"")
+            self._validate_report(part, data, raw)
 
     def _validate_report(self, part: PartFacts, data: Any, raw: bytes) -> None:
         found = (
@@ -260,7 +282,7 @@ class Session:
             self.bench.emit(line)
 
     def _validate_verdict(self, part: PartFacts, data: Any, raw: bytes) -> None:
-        report = self._report()
+        report = report_of(self.bench, self.facts)
         found = (
             data
             if isinstance(data, Problems)
@@ -279,47 +301,22 @@ class Session:
         for line in lines:
             self.bench.emit(line)
 
-    def _report(self) -> Report:
-        """The valid report of the facts, read again from its file."""
-        assert self.facts.report is not None
-        found = read_report(
-            self._file(REPORT, self.facts.report.sha256),
-            expected(self.facts),
-            self.bench.report.check,
-        )
-        if isinstance(found, Problems):
-            raise Refused(f"{REPORT} was valid and is not any more: {found.lines[0]}")
-        return found
-
     def tell_verdict(self) -> None:
         """Say again what the kept verdict says; nothing where there is none."""
-        judged = self._judged()
+        try:
+            judged = judged_of(self.bench, self.facts)
+        except Spoiled:
+            return
         if judged is not None:
             for line in telling.verdict(self.facts, *judged):
                 self.bench.emit(line)
-
-    def _judged(self) -> tuple[Verdict, Ruled] | None:
-        """The valid verdict of the facts, read again from its file, and what code makes of it."""
-        facts = self.facts
-        if facts.verdict is None or not facts.verdict.valid:
-            return None
-        report = self._report()
-        data = self._file(VERDICT, facts.verdict.sha256)
-        found = read_verdict(data, report, self.bench.verdict.check)
-        if isinstance(found, Problems):
-            raise Refused(f"{VERDICT} was valid and is not any more: {found.lines[0]}")
-        return found, rule(found, report)
-
-    def _file(self, name: str, sha256: str) -> Any:
-        raw = self.bench.place.folder.read(name, FILE_MAX, sha256) or b""
-        return load_json(raw.decode("utf-8", "replace"))
 
     def compose(self, step: Compose) -> None:
         history = patiently(
             self.desk, lambda: self.desk.tracker.ticket(self.desk.ref), posting.PATIENCE_S
         )
         known = frozenset(self.bench.view.registry.projects)
-        judged = self._judged()
+        judged = judged_of(self.bench, self.facts)
         ruled = judged[1] if judged else None
         self.save(posting.compose(self.facts, step.occasion, ruled, history, known))
 
@@ -337,6 +334,7 @@ class Session:
     def _end(self, step: End) -> None:
         if self.facts.outcome is None:
             self.save(replace(self.facts, outcome=step.outcome, ended_ms=self._now_ms()))
+            note_ended(self.bench.place.folder.path.parent, self.facts.session)
 
     def _gone(self) -> Step:
         """The tracker has no such ticket any more; what was found stays in the run folder."""

@@ -14,18 +14,14 @@ from colony.core.allowlist import allowed, masked, of_session
 from colony.core.brief.check import CheckFacts
 from colony.core.brief.quote import clean
 from colony.core.lines import Json
-from colony.core.report import Expect, Report
+from colony.core.report import Report
 from colony.core.session import Facts, PartFacts, PartKind, Runner
 from colony.core.transcript import transcript_of_parts
 from colony.flow.bench import Bench
-from colony.flow.part import STREAM, PartRun
-from colony.host.streams import stream_lines
+from colony.flow.evidence import BRIEF, REPORT, brief_of, expected, kept
+from colony.flow.part import STREAM, PartRun, stream_of
 
-BRIEF: Final = "brief.md"
 CHECK_PROMPT: Final = "controller-prompt.md"
-REPORT: Final = "report.json"
-VERDICT: Final = "verdict.json"
-FILE_MAX: Final = 16 * 1024 * 1024
 
 READ_ONLY: Final = ("Edit", "Write", "NotebookEdit")
 """Tools that a controller does not get: it reads and runs again."""
@@ -36,10 +32,6 @@ AGAIN: Final = (
 )
 
 
-def expected(facts: Facts) -> Expect:
-    return Expect(facts.ticket, facts.session, live=bool(facts.setup.live))
-
-
 def runner_of(facts: Facts, kind: PartKind) -> Runner:
     return facts.setup.controller if kind == "check" else facts.setup.worker
 
@@ -48,9 +40,8 @@ def worker_run(bench: Bench, facts: Facts, part: PartFacts) -> PartRun:
     """The worker: the brief, and where it is a second start, a word about the first."""
     prompt = BRIEF
     if any(each.number < part.number for each in facts.parts):
-        brief = bench.place.folder.read(BRIEF, FILE_MAX, facts.brief_sha256) or b""
         prompt = f"again-{part.number}.md"
-        bench.place.folder.write(prompt, AGAIN.encode() + brief)
+        bench.place.folder.write(prompt, (AGAIN + brief_of(bench, facts)).encode())
     schema = reports.agent_schema(bench.report.value, expected(facts))
     return _run(bench, facts, part, prompt=prompt, schema=schema)
 
@@ -59,8 +50,7 @@ def controller_run(bench: Bench, facts: Facts, part: PartFacts, report: Report) 
     """The controller: report, transcript and brief, and no tool that writes."""
     folder = bench.place.folder
     worker = bench.agent_for(facts.setup.worker)
-    text = folder.read(REPORT, FILE_MAX, facts.report.sha256 if facts.report else None) or b""
-    brief = folder.read(BRIEF, FILE_MAX, facts.brief_sha256) or b""
+    text = kept(folder, REPORT, facts.report.sha256 if facts.report else "")
     schema = verdicts.agent_schema(bench.verdict.value, report)
     prompt = bench.sources.templates.controller_prompt(
         CheckFacts(
@@ -69,7 +59,7 @@ def controller_run(bench: Bench, facts: Facts, part: PartFacts, report: Report) 
             report=text.decode(),
             questions=len(report.questions),
             transcript=_transcript(folder.path, worker, facts, bench),
-            brief=brief.decode(),
+            brief=brief_of(bench, facts),
             verdict_schema=json.dumps(schema, indent=1, ensure_ascii=False),
             live_url=facts.setup.live,
         )
@@ -80,7 +70,7 @@ def controller_run(bench: Bench, facts: Facts, part: PartFacts, report: Report) 
 
 def _transcript(folder: Path, worker: CodingAgent, facts: Facts, bench: Bench) -> str:
     parts = [
-        ("the worker", worker.steps(stream_lines(folder / part.folder / STREAM)))
+        ("the worker", worker.steps(stream_of(folder / part.folder / STREAM)))
         for part in facts.parts
         if part.kind != "check"
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -13,6 +13,7 @@ from colony.core.endings import NOTHING_MORE, Cause, Ending, Exit, Known, ending
 from colony.core.session import Ended, PartFacts, ProcessFacts, Runner
 from colony.core.strict_json import dump_json
 from colony.core.turn import Turn
+from colony.errors import ColonyError, Refused
 from colony.host.box import Containment, NoBox
 from colony.host.clock import Clock
 from colony.host.journal import RunFolder
@@ -26,7 +27,6 @@ from colony.host.sweep import Swept, sweep
 SLICE_S: Final = 1.0
 """Longest wait between two looks at the deadline and the lease."""
 STOP_GRACE_S: Final = 2.0
-STDERR_MAX: Final = 16 * 1024 * 1024
 STDERR_SHOWN: Final = 4000
 
 STREAM: Final = "stream.jsonl"
@@ -75,9 +75,14 @@ class Watch:
 
 def run_part(place: Place, part: PartFacts, run: PartRun, watch: Watch) -> Ended:
     """The whole part. Returns when nothing of it is left running."""
-    folder = place.folder.folder(part.folder)
-    config = place.folder.folder("agent")
-    tmp = place.folder.folder(f"tmp/{part.number}")
+    try:
+        folder = place.folder.folder(part.folder)
+        config = place.folder.folder("agent")
+        tmp = place.folder.folder(f"tmp/{part.number}")
+    except Refused as error:
+        # An earlier part put something else in their place.
+        told = (f"cannot use its folders: {error.line}",)
+        return Ended(Turn(), Exit(), Ending.CRASHED, None, place.clock.wall_ms(), cleanup=told)
     call = run.agent.invocation(run.order, PartFolders(config, tmp), place.environ)
     command = Command(
         argv=call.argv,
@@ -99,8 +104,7 @@ def run_part(place: Place, part: PartFacts, run: PartRun, watch: Watch) -> Ended
     except NoBox:
         return Ended(Turn(), Exit(), Ending.NO_BOX, None, place.clock.wall_ms())
     finally:
-        cleanup = (*map(_swept, left), *_clean_up(place, begun))
-        place.folder.remove_tree(f"tmp/{part.number}")
+        cleanup = (*map(_swept, left), *_clean_up(place, begun), *_without_tmp(place, part))
     known = Known(out_of_memory=out_of_memory)
     return read_part(place, part, run, (exit_, cause, known), cleanup)
 
@@ -110,8 +114,7 @@ def settle_part(place: Place, part: PartFacts, run: PartRun) -> Ended:
 
     Listeners are left alone: since then anybody may have begun to listen on these ports.
     """
-    cleanup = _sweep(place)
-    place.folder.remove_tree(f"tmp/{part.number}")
+    cleanup = (*_sweep(place), *_without_tmp(place, part))
     return read_part(place, part, run, (Exit(), None, NOTHING_MORE), cleanup)
 
 
@@ -151,6 +154,15 @@ def _clean_up(place: Place, begun: _Begun) -> tuple[str, ...]:
     return (*map(_listener, listeners), *map(_gone, gone), *_sweep(place))
 
 
+def _without_tmp(place: Place, part: PartFacts) -> tuple[str, ...]:
+    """Remove the part's scratch space; what cannot be removed is told, and stops nothing."""
+    try:
+        place.folder.remove_tree(f"tmp/{part.number}")
+    except ColonyError as error:
+        return (f"its scratch space stays: {error.line}",)
+    return ()
+
+
 def _gone(each: Listener) -> str:
     return f"ended with the part: pid {each.pid} on port {each.port}: {each.command}"
 
@@ -170,6 +182,14 @@ def _swept(each: Swept) -> str:
     return f"stopped pid {each.process.pid} ({each.ended}): {each.command}"
 
 
+def stream_of(path: Path) -> Iterator[str]:
+    """The stream's lines; what is no stream any more has none."""
+    try:
+        yield from stream_lines(path)
+    except Refused:
+        return
+
+
 def read_part(
     place: Place,
     part: PartFacts,
@@ -179,13 +199,15 @@ def read_part(
 ) -> Ended:
     """What the part's files say of a part whose process is gone. Its answer is written down."""
     exit_, cause, known = how
-    turn = run.agent.read(stream_lines(place.folder.path / part.folder / STREAM))
-    stderr = place.folder.read(f"{part.folder}/{STDERR}", STDERR_MAX) or b""
-    told = stderr[-STDERR_SHOWN:].decode("utf-8", "replace")
+    turn = run.agent.read(stream_of(place.folder.path / part.folder / STREAM))
+    told = place.folder.tail(f"{part.folder}/{STDERR}", STDERR_SHOWN).decode("utf-8", "replace")
     answer = ""
     if turn.has_structured:
         text = masked(dump_json(turn.structured), run.secrets)
-        answer = place.folder.write(f"{part.folder}/{ANSWER}", text.encode())
+        try:
+            answer = place.folder.write(f"{part.folder}/{ANSWER}", text.encode())
+        except Refused as error:
+            cleanup = (*cleanup, f"its answer could not be kept: {error.line}")
     return Ended(
         turn=turn,
         exit=exit_,

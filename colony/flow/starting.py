@@ -42,6 +42,8 @@ class Order:
 def work_on(outfit: Outfit, order: Order) -> work.Ended:
     """One session on one ticket, to its end. Errors are refusals: nothing was written."""
     runs = outfit.settings.place.runs_dir
+    for garbage in work.unreadable(runs):
+        outfit.emit(Line("warning", f"— passed over: {garbage.reason}"))
     folder = None if order.session else work.unfinished(runs, order.ref, outfit.settings.place.host)
     if folder is not None:
         return _go_on(outfit, order, folder)
@@ -87,6 +89,10 @@ def _begun(outfit: Outfit, order: Order) -> Iterator[tuple[Bench, Facts]]:
     place.home.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as held:
         with work.home_locked(place.home):
+            asked = place.runs_dir / first.session
+            if asked.exists():
+                raise Refused(f"{asked}: the run folder exists already")
+            work.drop_unborn(place.runs_dir)
             ports = order.ports or work.a_range(
                 place.runs_dir, settings.port_pool, settings.ports_per_session
             )

@@ -98,6 +98,10 @@ def report(facts: Facts) -> Iterator[Line]:
         yield _line(facts, "report.problem", problem)
 
 
+def spoiled(facts: Facts, what: str) -> Line:
+    return _line(facts, "warning", f"— {what}: it counts for nothing")
+
+
 def refused_verdict(facts: Facts) -> Iterator[Line]:
     assert facts.verdict is not None
     problems = facts.verdict.problems

@@ -28,10 +28,12 @@ from colony.errors import Busy, Refused, Unreachable
 from colony.flow.advance import Session
 from colony.flow.bench import Bench
 from colony.flow.briefing import Wanted, gather
+from colony.flow.evidence import Spoiled, report_of
 from colony.flow.observe import look_at
 from colony.flow.take import refuse, salvage
+from colony.host.ended import known_ended
 from colony.host.journal import Garbage, RunFolder, list_runs
-from colony.host.lock import Lock, is_locked, lock_file, lock_folder
+from colony.host.lock import is_locked, lock_file, lock_folder
 from colony.host.ports import busy_ports
 
 HOME_LOCK: Final = "home.lock"
@@ -49,6 +51,14 @@ class Kept(Unreachable):
             f"{ref}: {why}; session {facts.session} is kept:"
             f" colony work {ref.project} {ref.number} goes on"
         )
+        self.posting = facts.occasion is not None
+
+
+class KeptRefused(Refused):
+    """As `Kept`, for what does not pass by itself."""
+
+    def __init__(self, facts: Facts, why: str) -> None:
+        super().__init__(Kept(facts, why).line)
         self.posting = facts.occasion is not None
 
 
@@ -83,16 +93,38 @@ def facts_of(folder: RunFolder) -> Facts | Garbage | None:
         return Garbage(f"{folder.session}: session.json: {problem}")
 
 
+def not_ended(runs: Path) -> tuple[RunFolder, ...]:
+    """Run folders of sessions that have not ended, as far as is known without reading them."""
+    ended = known_ended(runs)
+    return tuple(folder for folder in list_runs(runs) if folder.session not in ended)
+
+
 def left_behind(runs: Path, host: str) -> tuple[Facts, ...]:
     """This host's sessions that have not ended and that nobody works on, oldest first."""
     found = []
-    for folder in list_runs(runs):
+    for folder in not_ended(runs):
         facts = facts_of(folder)
         if not isinstance(facts, Facts) or facts.outcome is not None or facts.host != host:
             continue
         if not is_locked(folder.lock):
             found.append(facts)
     return tuple(sorted(found, key=lambda facts: (facts.started_ms, facts.session)))
+
+
+def unreadable(runs: Path) -> tuple[Garbage, ...]:
+    """Run folders whose record cannot be read: a person has to look, nothing else will."""
+    found = (facts_of(folder) for folder in not_ended(runs))
+    return tuple(each for each in found if isinstance(each, Garbage))
+
+
+def drop_unborn(runs: Path) -> None:
+    """Remove folders of sessions that were ended before they wrote anything down.
+
+    Only while the home is locked: a session that is just being made is in it, too.
+    """
+    for folder in not_ended(runs):
+        if facts_of(folder) is None and not is_locked(folder.lock):
+            folder.discard()
 
 
 def unfinished(runs: Path, ref: Ref, host: str) -> RunFolder | None:
@@ -115,7 +147,7 @@ def interrupted(runs: Path, host: str, now_ms: int) -> Facts | None:
 
 def taken_ports(runs: Path) -> Iterator[Range]:
     """Port ranges of the sessions that live on this host: whose lock is held."""
-    for folder in list_runs(runs):
+    for folder in not_ended(runs):
         if is_locked(folder.lock) and isinstance(facts := facts_of(folder), Facts):
             yield facts.setup.ports
 
@@ -162,7 +194,7 @@ def run(bench: Bench, facts: Facts) -> tuple[Session, Step]:
     """Advance a session whose run folder's lock is held. The dev folder is locked meanwhile."""
     session = Session(bench, facts)
     try:
-        with _dev_folder(facts), _keeping(session):
+        with dev_folder(facts), _keeping(session):
             if facts.lease is not None and facts.outcome is None:
                 session.regain()
             return session, session.advance()
@@ -179,15 +211,31 @@ def _keeping(session: Session) -> Iterator[None]:
         yield
     except Unreachable as error:
         raise Kept(session.facts, error.line) from error
+    except Refused as error:
+        if session.facts.lease is None:
+            raise
+        raise KeptRefused(session.facts, error.line) from error
     except Busy as error:
         if session.facts.lease is None:
             raise
         raise KeptBusy(session.facts, error.line) from error
 
 
-def _dev_folder(facts: Facts) -> Lock:
+def only_posts(facts: Facts) -> bool:
+    """What is left of the session runs no agent: it needs neither folder nor credentials."""
+    judged = facts.verdict is not None and facts.verdict.valid
+    return facts.occasion is not None or judged
+
+
+@contextlib.contextmanager
+def dev_folder(facts: Facts) -> Iterator[None]:
+    """The dev folder is this session's alone, as long as an agent may run in it."""
+    if only_posts(facts):
+        yield
+        return
     folder = facts.setup.folder
-    return lock_folder(Path(folder), f"another session works in {folder}")
+    with lock_folder(Path(folder), f"another session works in {folder}"):
+        yield
 
 
 def go_on(bench: Bench, facts: Facts, *, post: bool) -> tuple[Session, Step]:
@@ -203,14 +251,24 @@ def check(bench: Bench, facts: Facts, *, post: bool, again: bool) -> tuple[Sessi
         if again:
             raise Refused(f"session {facts.session} has ended: {facts.outcome}")
         return Session(bench, facts), End(facts.outcome)
+    _need_report(bench, facts)
     if facts.occasion is None and (again or facts.verdict is None or not facts.verdict.valid):
         facts = check_again(facts)
     session = Session(bench, replace(facts, post=post))
-    with _dev_folder(facts), _keeping(session):
+    with dev_folder(facts), _keeping(session):
         session.tell_verdict()
         if post:
             _lease_for_posting(session)
         return session, session.advance()
+
+
+def _need_report(bench: Bench, facts: Facts) -> None:
+    """Who asks for a check by hand can put a file back: nothing is given up for them."""
+    if facts.occasion is None:
+        try:
+            report_of(bench, facts)
+        except Spoiled as spoiled:
+            raise Refused(f"session {facts.session}: {spoiled}") from None
 
 
 def _lease_for_posting(session: Session) -> None:

@@ -9,20 +9,20 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import shutil
 import stat
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import IO, Final
 
 from colony.errors import Busy, Refused
 
 PRIVATE_FILE: Final = 0o600
 PRIVATE_FOLDER: Final = 0o700
+FOLDER_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 _NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _KINDS: Final = (
+    (stat.S_ISREG, "a file"),
     (stat.S_ISLNK, "a symbolic link"),
     (stat.S_ISDIR, "a folder"),
     (stat.S_ISFIFO, "a FIFO"),
@@ -94,6 +94,19 @@ def read_own(folder: Path, name: str, limit: int) -> bytes | None:
         raise Unsafe(f"{shown}: {_why(problem)}") from None
 
 
+def read_own_tail(folder: Path, name: str, limit: int) -> bytes:
+    """The last `limit` bytes of a file that `read_own` would read, however long it is.
+
+    Nothing where there is no such file, and of one that is not Colony's own.
+    """
+    try:
+        with folder_at(folder) as opened, _file(opened, name, f"{folder}/{name}", own=True) as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - limit))
+            return file.read(limit)
+    except (OSError, ValueError, Unsafe):
+        return b""
+
+
 def write_private(path: Path, data: bytes) -> None:
     """Write a file of mode 0600: whole and on the disk, or not at all.
 
@@ -127,39 +140,45 @@ def make_own(folder: Path, name: str) -> None:
         raise write_problem(problem, shown) from None
 
 
-def remove_own(folder: Path, name: str) -> None:
-    """Remove a folder below `folder` with all that is in it; a missing one is fine.
-
-    Links are removed, never followed. `CannotWrite`: something of it cannot be removed.
-    """
-    shown = f"{folder}/{name}"
-    try:
-        with folder_at(folder) as opened, _parent(opened, name) as (parent, last):
-            shutil.rmtree(last, dir_fd=parent)
-    except FileNotFoundError:
-        return
-    except (OSError, ValueError) as problem:
-        raise write_problem(problem, shown) from None
-
-
-def write_problem(problem: Exception, shown: str) -> NoSpace | CannotWrite:
-    """What to tell a person about a write that failed."""
-    if isinstance(problem, OSError) and problem.errno in _NO_ROOM:
-        return NoSpace(f"{shown}: not written: {_why(problem)}")
-    return CannotWrite(f"{shown}: not written: {_why(problem)}")
+def write_problem(problem: Exception, shown: str, done: str = "written") -> NoSpace | CannotWrite:
+    """What to tell a person about a write that failed; `done` is what could not be done."""
+    kind = NoSpace if isinstance(problem, OSError) and problem.errno in _NO_ROOM else CannotWrite
+    return kind(f"{shown}: not {done}: {_why(problem)}")
 
 
 @contextlib.contextmanager
 def folder_at(path: Path | str, parent: int | None = None) -> Iterator[int]:
     """A descriptor of a folder that is no link itself."""
-    opened = os.open(path, _FOLDER | os.O_NOFOLLOW, dir_fd=parent)
+    opened = os.open(path, FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=parent)
     try:
         yield opened
     finally:
         os.close(opened)
 
 
+def kind_of(mode: int) -> str:
+    """What a person calls a thing of this `st_mode`."""
+    return next((name for test, name in _KINDS if test(mode)), "something else")
+
+
+def parts_of(name: str) -> tuple[str, ...]:
+    """The parts of a name inside a folder, at least one. ValueError: it is none, or leads out."""
+    parts = PurePosixPath(name).parts
+    if not parts or parts[0] == "/" or ".." in parts or "\0" in name:
+        raise ValueError("is not a name inside the folder")
+    return parts
+
+
 def _read(folder: int, name: str, limit: int, shown: str, *, own: bool) -> bytes:
+    with _file(folder, name, shown, own=own) as file:
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise Unsafe(f"{shown}: is larger than {limit} bytes")
+    return data
+
+
+@contextlib.contextmanager
+def _file(folder: int, name: str, shown: str, *, own: bool) -> Iterator[IO[bytes]]:
     with _parent(folder, name) as (parent, last):
         # A name is looked at before it is opened: opening a device may already do something.
         named = os.open(last, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
@@ -169,16 +188,12 @@ def _read(folder: int, name: str, limit: int, shown: str, *, own: bool) -> bytes
     finally:
         os.close(named)
     with os.fdopen(opened, "rb") as file:
-        data = file.read(limit + 1)
-    if len(data) > limit:
-        raise Unsafe(f"{shown}: is larger than {limit} bytes")
-    return data
+        yield file
 
 
 def _judge(found: os.stat_result, shown: str, *, own: bool) -> None:
     if not stat.S_ISREG(found.st_mode):
-        kind = next((name for test, name in _KINDS if test(found.st_mode)), "something else")
-        raise Unsafe(f"{shown}: is {kind}, not a file")
+        raise Unsafe(f"{shown}: is {kind_of(found.st_mode)}, not a file")
     if own and found.st_uid != os.geteuid():
         raise Unsafe(f"{shown}: belongs to another user")
     # No name at all: it was replaced after it had been opened, and is whole.
@@ -189,9 +204,7 @@ def _judge(found: os.stat_result, shown: str, *, own: bool) -> None:
 @contextlib.contextmanager
 def _parent(folder: int, name: str) -> Iterator[tuple[int, str]]:
     """The folder that holds the last part of `name`, and that part. No link on the way."""
-    parts = PurePosixPath(name).parts
-    if not parts or parts[0] == "/" or ".." in parts or "\0" in name:
-        raise ValueError("is not a name inside the folder")
+    parts = parts_of(name)
     with contextlib.ExitStack() as stack:
         for part in parts[:-1]:
             folder = stack.enter_context(folder_at(part, folder))

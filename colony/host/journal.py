@@ -13,20 +13,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from colony.core.lines import Json
-from colony.core.strict_json import Problems, dump_json, load_json
+from colony.core.lines import Json, clip
+from colony.core.strict_json import Problems, dump_json, load_json, value_problems
 from colony.errors import ColonyError, Refused
 from colony.host.chance import SESSION
 from colony.host.files import (
     PRIVATE_FOLDER,
+    CannotWrite,
     Unsafe,
     folder_at,
     make_own,
     read_own,
-    remove_own,
+    read_own_tail,
     write_own,
     write_problem,
 )
+from colony.host.removal import remove_own
 
 RECORD: Final = "session.json"
 LOCK: Final = "lock"
@@ -57,12 +59,15 @@ class RunFolder:
 
     @classmethod
     def make(cls, runs: Path, session: str) -> RunFolder:
-        """A new folder, on the disk. `Refused`: it exists, or `session` is no session's name."""
+        """A new folder, on the disk.
+
+        `Refused`: it exists, `runs` cannot be a folder, or `session` is no session's name.
+        """
         if not SESSION.fullmatch(session):
             raise Refused(f"{session!r} is no session's name")
         path = runs / session
         try:
-            runs.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
+            _make_runs(runs)
             path.mkdir(PRIVATE_FOLDER)
             _sync(runs)
         except FileExistsError:
@@ -79,7 +84,8 @@ class RunFolder:
     def remove_tree(self, name: str) -> None:
         """Remove a subfolder with all that is in it; a missing one is fine.
 
-        Links are removed, never followed. `CannotWrite`: something in it cannot be removed.
+        Links are removed, never followed, and so is one that stands in its place or on the way to
+        it. `CannotWrite`: something in it cannot be removed.
         """
         remove_own(self.path, name)
 
@@ -103,9 +109,23 @@ class RunFolder:
             raise Unsafe(f"{self.path}/{name}: is not the file that {RECORD} names")
         return data
 
+    def tail(self, name: str, limit: int) -> bytes:
+        """The last `limit` bytes of a file of the session. Nothing where there is none, and of
+        one that `read` would call `Unsafe`, save for its length."""
+        return read_own_tail(self.path, name, limit)
+
     def save_json(self, record: Mapping[str, Json]) -> None:
-        """Commit: `session.json` is now this record, or still the old one."""
-        self.write(RECORD, dump_json(dict(record)).encode())
+        """Commit: `session.json` is now this record, or still the old one.
+
+        `CannotWrite` also for a record that `load_json` would not take.
+        """
+        found = value_problems(dict(record))
+        data = b"" if found else dump_json(dict(record)).encode()
+        if len(data) > RECORD_LIMIT:
+            found = (f"has {len(data)} bytes, at most {RECORD_LIMIT}",)
+        if found:
+            raise CannotWrite(f"{self.path}/{RECORD}: not written: {clip(found[0], 300)}")
+        self.write(RECORD, data)
 
     def load_json(self, version: int = 1) -> dict[str, Json] | Garbage | None:
         """The last committed record; None where nothing was committed yet.
@@ -148,6 +168,16 @@ def list_runs(runs: Path) -> tuple[RunFolder, ...]:
     except OSError as problem:
         raise Refused(f"{runs}: the runs cannot be listed: {problem.strerror}") from None
     return tuple(RunFolder(runs / name) for name in names)
+
+
+def _make_runs(runs: Path) -> None:
+    try:
+        runs.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
+    except FileExistsError as problem:
+        # The path in question may be one above.
+        found = Path(problem.filename)
+        what = "a link that leads nowhere" if found.is_symlink() else "no folder"
+        raise Refused(f"{found}: is {what}") from None
 
 
 def _sync(folder: Path) -> None:

@@ -71,12 +71,16 @@ def lock_folder(path: Path, what: str) -> Lock:
             raise _busy(what, path) from None
         except OSError as problem:
             raise Refused(f"{path}: cannot be locked: {problem.strerror}") from None
+        except RuntimeError:
+            raise Refused(f"{path}: cannot be locked: a link that leads to itself") from None
         return Lock(path, stack.pop_all().close)
 
 
 def is_locked(path: Path) -> bool:
     """Somebody holds the lock on this file or folder now. A missing one is held by nobody.
 
+    What cannot be asked (a link, a socket, a folder closed to this user) counts as held: nobody
+    may work there, and it stops nothing else.
     It asks by taking a shared lock for an instant: whoever takes the lock at that very moment
     should wait a little (`wait_s`).
     """
@@ -84,9 +88,11 @@ def is_locked(path: Path) -> bool:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
         return False
+    except OSError:
+        return True
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
+    except OSError:
         return True
     finally:
         os.close(fd)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -13,7 +13,7 @@ from colony.core.project import Project, parse
 from colony.core.strict_json import WHOLE, Problems, load_json
 from colony.core.survey import ProjectTrouble
 from colony.errors import UsageProblem
-from colony.host.files import Unsafe, read_text
+from colony.host.files import Unsafe, kind_of, read_text
 
 FILE_BYTES_MAX: Final = 256 * 1024
 
@@ -47,7 +47,7 @@ def read_registry(folder: Path, home: Path, host: str) -> Registry:
         found = read_project(folder / f"{name}.json")
         if isinstance(found, Project) and is_on(found, host):
             places = folders_of(found, home)
-            if places.dev is not None and not _is(stat.S_ISDIR, places.dev):
+            if places.dev is not None and not _is_folder(places.dev):
                 missing.add(name)
             elif found.workers:
                 found = _without_concept(found, places) or found
@@ -116,14 +116,24 @@ def _broken(path: Path, problems: list[str]) -> ProjectTrouble:
 
 
 def _without_concept(project: Project, places: Folders) -> ProjectTrouble | None:
-    if places.concept is None or _is(stat.S_ISREG, places.concept):
+    if places.concept is None:
         return None
-    return ProjectTrouble("no concept", f"{project.name}: {places.concept} does not exist")
+    try:
+        mode = places.concept.stat().st_mode
+    except FileNotFoundError:
+        trouble = "does not exist"
+    except OSError as problem:
+        trouble = f"cannot be looked at: {(problem.strerror or '').lower()}"
+    else:
+        if stat.S_ISREG(mode):
+            return None
+        trouble = f"is {kind_of(mode)}, not a file"
+    return ProjectTrouble("no concept", f"{project.name}: {places.concept} {trouble}")
 
 
-def _is(kind: Callable[[int], bool], path: Path) -> bool:
+def _is_folder(path: Path) -> bool:
     """False also for what cannot be looked at: a name too long, a folder closed to this user."""
     try:
-        return kind(path.stat().st_mode)
+        return stat.S_ISDIR(path.stat().st_mode)
     except OSError:
         return False

@@ -158,7 +158,7 @@ class Colony:
     def runs(self) -> list[Path]:
         """The run folders, oldest first."""
         folder = self.home / "runs"
-        return sorted(folder.iterdir()) if folder.exists() else []
+        return sorted(folder.glob("s-*"))
 
     def record(self, run: Path | None = None) -> dict[str, Any]:
         """`session.json` of the only run folder, or of this one."""

@@ -121,7 +121,7 @@ class Stage(Colony):
     @property
     def runs(self) -> list[Path]:
         folder = self.home / "runs"
-        return sorted(folder.iterdir()) if folder.exists() else []
+        return sorted(folder.glob("s-*"))
 
     @property
     def run(self) -> Path:

@@ -77,3 +77,14 @@ def test_a_folder_that_cannot_be_written(colony: Colony) -> None:
     (colony.home / "projects").write_text("in the way")
     done = colony("init", "shop")
     assert (done.code, done.error) == (2, f"ERROR {colony.home}/projects: Not a directory")
+
+
+def test_nothing_is_made_for_somebody_named_like_colony(colony: Colony) -> None:
+    folder = colony.cwd / "shop"
+    folder.mkdir()
+    done = colony("init", "shop", COLONY_PERSON="colony")
+    assert done.code == 2
+    assert "COLONY_PERSON" in done.error
+    assert "COLONY_USER" in done.error
+    assert not colony.home.exists()
+    assert list(folder.iterdir()) == []

@@ -143,6 +143,18 @@ def test_no_subject_forges_a_line_or_colours_a_terminal(colony: Colony, subject:
     assert all(line.startswith(("TICKET shop#1 ", "  ")) or not line for line in shown.lines)
 
 
+def test_nobody_comes_under_the_name_of_colony(colony: Colony) -> None:
+    """A tracker would know Colony as a person for good, and never let it write again."""
+    colony.register("shop")
+    for names in ({"COLONY_PERSON": "colony"}, {"COLONY_USER": "anna"}):
+        done = colony("ticket", "new", "A cart", **names)
+        assert done.code == 2
+        assert "COLONY_PERSON" in done.error
+        assert "COLONY_USER" in done.error
+    assert not (colony.home / "colony.db").exists()
+    assert colony("ticket", "new", "A cart").code == 0
+
+
 def test_half_a_character_in_an_argument(colony: Colony) -> None:
     colony.register("shop")
     done = colony("ticket", "new", os.fsencode("half ") + b"\xff\xed\xa0\x80")

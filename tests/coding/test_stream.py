@@ -8,13 +8,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from colony.coding.stream import parse_line, read_steps, read_turn
-from colony.core.turn import Denial, Reading, Step, Turn, Usage
+from colony.core.codec import from_json, to_json
+from colony.core.endings import Ending, Exit
+from colony.core.session import Ended, Facts, Runner, Setup, part_ended, part_started
+from colony.core.strict_json import dump_json, load_json
+from colony.core.ticket import Ref
+from colony.core.turn import COUNT_MAX, Denial, Reading, Step, Turn, Usage
 
 CORPUS = Path(__file__).parents[1] / "corpus" / "claude"
+
+PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+"""A busy machine is no failure."""
 
 
 def recorded(name: str) -> list[str]:
@@ -288,6 +296,7 @@ JSONS = st.recursive(
 KINDS = st.sampled_from(["system", "assistant", "user", "rate_limit_event", "result", "x"])
 
 
+@PATIENT
 @given(st.lists(st.tuples(KINDS, st.dictionaries(st.sampled_from(FIELDS), JSONS)), max_size=5))
 def test_known_places_may_hold_anything(events: list[tuple[str, dict[str, Any]]]) -> None:
     lines = [json.dumps(fields | {"type": kind}) for kind, fields in events]
@@ -298,6 +307,7 @@ def test_known_places_may_hold_anything(events: list[tuple[str, dict[str, Any]]]
         step.text.encode()
 
 
+@PATIENT
 @given(st.lists(st.text(max_size=40), max_size=5))
 def test_any_lines_can_be_read(lines: list[str]) -> None:
     assert not read_turn(lines, UTC).has_structured
@@ -332,3 +342,92 @@ def test_times_out_of_all_reason_are_none() -> None:
 def test_parse_line_gives_an_object_or_nothing() -> None:
     assert parse_line('{"a": [1, {"b": 2.5}]}') == {"a": [1, {"b": 2.5}]}
     assert parse_line("x" * (64 * 1024 * 1024 + 1)) is None
+
+
+# --- what a session keeps of it ------------------------------------------------------------
+
+RUNNER = Runner("claude", "claude", "sonnet", 40, 3600, "auto")
+SETUP = Setup(RUNNER, RUNNER, "/dev/shop", (1, 2), "", False, 2, 7_200_000, 3_600_000, "on")
+STARTED = part_started(Facts("s", Ref("shop", 1), "h", True, 0, SETUP), "work", "u", 0)
+NUMBERS = st.integers(-(2**63), 2**63) | st.floats(allow_nan=False, allow_infinity=False)
+COUNTED = st.fixed_dictionaries(
+    {},
+    optional={
+        "num_turns": NUMBERS,
+        "total_cost_usd": NUMBERS,
+        "api_error_status": NUMBERS,
+        "is_error": st.booleans(),
+        "permissionMode": st.text(),
+        "usage": st.dictionaries(
+            st.sampled_from(
+                [
+                    "input_tokens",
+                    "output_tokens",
+                    "cache_read_input_tokens",
+                    "cache_creation_input_tokens",
+                ]
+            ),
+            NUMBERS,
+        ),
+        "modelUsage": st.dictionaries(st.text(), NUMBERS, max_size=3),
+        "permission_denials": st.lists(
+            st.fixed_dictionaries({"tool_name": st.text(), "tool_input": JSONS}), max_size=3
+        ),
+        "rate_limit_info": st.fixed_dictionaries(
+            {"status": st.sampled_from(["rejected", "allowed"]), "resetsAt": NUMBERS}
+        ),
+    },
+)
+
+
+def kept(turn: Turn) -> Facts:
+    """The facts of a session, from its file, after a run that said this."""
+    facts = part_ended(STARTED, 1, Ended(turn, Exit(0), Ending.REPORT, None, 0))
+    read = from_json(Facts, load_json(dump_json(to_json(facts))))  # type: ignore[arg-type]
+    assert read == facts
+    return read
+
+
+@PATIENT
+@given(st.lists(st.tuples(KINDS, COUNTED), max_size=6))
+def test_whatever_a_stream_says_the_record_can_be_read_again(
+    events: list[tuple[str, dict[str, Any]]],
+) -> None:
+    init = {"type": "system", "subtype": "init"}
+    kept(turn_of(*(fields | {"type": kind} for kind, fields in events)))
+    kept(turn_of(*(fields | init for _, fields in events)))
+
+
+def test_counts_have_a_limit_and_so_have_their_sums() -> None:
+    used = {"input_tokens": 2**63, "output_tokens": -5}
+    huge = result(num_turns=2**63, usage=used, api_error_status=-(2**63))
+    turn = turn_of(*[huge] * 3)
+    assert (turn.turns, turn.api_status) == (COUNT_MAX, -COUNT_MAX)
+    assert turn.usage == Usage(input_tokens=COUNT_MAX)
+    messages = [assistant(usage=used, id=f"m{at}") for at in range(3)]
+    assert turn_of(*messages).usage == turn.usage
+
+
+@pytest.mark.parametrize("cost", [-0.01, 1_000_000.01, 1e308, 2**63, True, "1"])
+def test_a_cost_that_cannot_be_is_not_known(cost: object) -> None:
+    turn = turn_of(result(total_cost_usd=cost))
+    assert turn.total_cost_usd is None
+    assert not kept(turn).parts[0].cost_known
+    assert turn_of(result(total_cost_usd=1e6)).total_cost_usd == 1e6
+
+
+def test_denials_without_end_fill_no_record() -> None:
+    denied = [{"tool_name": "Bash", "tool_input": {"command": "x" * 999}} for _ in range(150)]
+    part = kept(turn_of(result(permission_denials=denied))).parts[0]
+    assert len(part.denials) == 101
+    assert part.denials[-1] == "and 50 more"
+    assert {len(each) for each in part.denials[:-1]} == {300}
+
+
+def test_models_and_modes_without_end_fill_no_record() -> None:
+    models: dict[str, Any] = {f"{at}-{'m' * 999}": {} for at in range(250)}
+    init = {"type": "system", "subtype": "init", "permissionMode": "x" * 1_000_000}
+    part = kept(turn_of(init, result(modelUsage=models))).parts[0]
+    assert len(part.models) == 201
+    assert part.models[-1] == "and 50 more"
+    assert max(map(len, part.models)) == len(part.permission_mode) == 300

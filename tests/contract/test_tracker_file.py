@@ -11,7 +11,7 @@ import stat
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -243,7 +243,7 @@ def test_a_full_disk_loses_nothing(path: Path) -> None:
     connection = engine.connection()
     pages = connection.execute("PRAGMA page_count").fetchone()[0]
     connection.execute(f"PRAGMA max_page_count = {pages}")
-    with pytest.raises(Unreachable, match="no room") as refusal:
+    with pytest.raises(Busy, match="no room") as refusal:
         alice.comment(first.ref, "z" * 100_000, key="a")
     assert "\n" not in refusal.value.line
     assert everything(alice) == before
@@ -251,6 +251,61 @@ def test_a_full_disk_loses_nothing(path: Path) -> None:
     assert event_of(alice.comment(first.ref, "z" * 100_000, key="a")) > 0
     service.close()
     assert len(str(shown(path))) > 100_000
+
+
+FULL = """
+import itertools, sys
+from pathlib import Path
+from edges import DERIVE, Cast, Clock, EmbeddedEdge
+from colony.errors import Busy
+from colony.tracker.sql import files
+from colony.tracker.service import Service
+path = Path(sys.argv[1]) / "colony.db"
+engine = files.open_file(path, create=True, timeout_s=1)
+cast = Cast(EmbeddedEdge(Service(engine, Clock(), DERIVE), Clock()), itertools.count())
+ref = cast.ticket("A gate")
+try:
+    for at in range(9):
+        cast.alice.comment(ref, "z" * 200_000, key=f"a{at}")
+except Busy as error:
+    print(error.exit_code, error.line)
+print(len(cast.alice.ticket(ref).events) - at)
+cast.alice.comment(ref, "short", key=f"a{at}")
+print(cast.alice.ticket(ref).events[-1].text)
+"""
+
+
+def test_a_disk_that_is_full_at_the_commit_loses_nothing(tmp_path: Path) -> None:
+    """F56: the pages stay in memory until then; SQLite rolls back, and that is known."""
+    box = ["bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--size", "524288", "--tmpfs"]
+    box.append(str(tmp_path))
+    if not shutil.which("bwrap") or subprocess.run([*box, "true"], check=False).returncode:
+        pytest.skip("no bubblewrap to make a small disk with")
+    here = Path(__file__).parent
+    done = subprocess.run(
+        [*box, sys.executable, "-c", FULL, str(tmp_path)], capture_output=True, text=True,
+        env={"PYTHONPATH": f"{here.parents[1]}:{here}"}, check=False,
+    )  # fmt: skip
+    assert done.stderr == ""
+    told, events, text = done.stdout.splitlines()
+    assert told.startswith(f"5 no room left to write {tmp_path}/colony.db; nothing was written")
+    assert (events, text) == ("1", "short")
+
+
+@pytest.mark.parametrize("away", [Path.unlink, lambda path: path.rename(f"{path}.old")])
+def test_a_file_that_went_away_while_open_is_said(
+    path: Path, away: Callable[[Path], object]
+) -> None:
+    """A write would go to a file that nobody finds again."""
+    service = opened(path)
+    cast = Cast(EmbeddedEdge(service, Clock()))
+    [first, *_] = cast.alice.tickets()
+    away(path)
+    with pytest.raises(Unreachable, match="moved or deleted while it was open") as refusal:
+        cast.alice.comment(first.ref, "x", key="a")
+    assert str(path) in refusal.value.line
+    assert not path.exists()
+    service.close()
 
 
 def test_a_file_that_cannot_be_written_can_be_read(path: Path) -> None:

@@ -304,6 +304,14 @@ def test_the_machine_line_says_what_a_later_decision_needs(
     assert ("Posted by hand, not checked" in comment.text) is line.unchecked
 
 
+@pytest.mark.parametrize(
+    ("cost", "cents"),
+    [(1.845, 184), (-1, 0), (1e300, 10**15 - 1), (1e308, 0), (float("inf"), 0), (float("nan"), 0)],
+)
+def test_any_cost_has_a_number_of_cents(cost: float, cents: int) -> None:
+    assert closing(cost_usd=cost).spent.cost_cents == cents
+
+
 def test_every_comment_has_the_form_in_which_it_comes_too_late() -> None:
     ends = (
         *passed(closing(), FULL),

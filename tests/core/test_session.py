@@ -211,5 +211,12 @@ def test_a_killed_part_has_no_known_cost() -> None:
     assert facts.cost_usd == 0
 
 
+def test_cleanup_without_end_fills_no_record() -> None:
+    said = replace(end(total=None), cleanup=tuple(f"{at} {'x' * 999}" for at in range(250)))
+    cleanup = part_ended(part_started(LEASED, "work", "u", NOW), 1, said).parts[0].cleanup
+    assert len(cleanup) == 201
+    assert (cleanup[-1], max(map(len, cleanup))) == ("and 50 more", 300)
+
+
 def end(total: float | None) -> Ended:
     return Ended(Turn(total_cost_usd=total, turns=3), Exit(code=0), Ending.REPORT, None, NOW)

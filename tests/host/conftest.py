@@ -6,6 +6,7 @@ import os
 import select
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -134,6 +135,21 @@ def parts(tmp_path: Path, containment: Containment) -> Iterator[Parts]:
 def names(folder: Path) -> list[str]:
     """What is in a folder."""
     return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.fixture
+def plain_folder(tmp_path: Path) -> Iterator[Path]:
+    """A folder of a user without privileges, and this process as that user."""
+    if os.geteuid() != 0:
+        yield tmp_path
+        return
+    with tempfile.TemporaryDirectory() as name:
+        os.chown(name, 65534, 65534)
+        os.seteuid(65534)
+        try:
+            yield Path(name)
+        finally:
+            os.seteuid(0)
 
 
 @pytest.fixture

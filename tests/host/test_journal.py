@@ -12,7 +12,7 @@ import pytest
 from colony.core.lines import Json
 from colony.errors import Refused
 from colony.host.files import CannotWrite, NoSpace, Unsafe
-from colony.host.journal import RECORD, Garbage, RunFolder, list_runs
+from colony.host.journal import RECORD, RECORD_LIMIT, Garbage, RunFolder, list_runs
 from tests.host.conftest import names
 
 S = "s-20260102T0304-0a1b2c"
@@ -54,6 +54,40 @@ def test_what_is_saved_is_loaded(run: RunFolder) -> None:
     run.save_json({**RECORDED, "n": []})
     assert run.load_json() == {**RECORDED, "n": []}
     assert names(run.path) == [RECORD]
+
+
+def nested(levels: int) -> Json:
+    value: Json = 1
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        float("nan"), float("inf"), 10**18, -(10**18), 10**5000, "\ud800", {"\udc00": 1},
+        nested(32), nested(50_000), "x" * RECORD_LIMIT, "é" * (RECORD_LIMIT // 2),
+    ],
+    ids=["nan", "inf", "big", "small", "huge", "half", "key", "deep", "abyss", "long", "wide"],
+)  # fmt: skip
+def test_what_could_not_be_loaded_is_not_saved(run: RunFolder, value: Json) -> None:
+    run.save_json(RECORDED)
+    with pytest.raises(CannotWrite, match=f"{RECORD}: not written: ") as caught:
+        run.save_json({**RECORDED, "more": value})
+    assert len(caught.value.line) < 1000
+    assert "\n" not in str(caught.value)
+    assert names(run.path) == [RECORD]
+    assert run.load_json() == RECORDED
+
+
+def test_what_is_at_the_limit_is_saved_and_loaded(run: RunFolder) -> None:
+    record: dict[str, Json] = {"version": 1, "n": 10**18 - 1, "deep": nested(31), "text": ""}
+    run.save_json(record)
+    record["text"] = "x" * (RECORD_LIMIT - (run.path / RECORD).stat().st_size)
+    run.save_json(record)
+    assert (run.path / RECORD).stat().st_size == RECORD_LIMIT
+    assert run.load_json() == record
 
 
 def test_a_record_cut_at_any_byte_is_told_and_raises_nothing(run: RunFolder) -> None:
@@ -101,6 +135,45 @@ def test_a_file_is_known_by_its_hash(run: RunFolder) -> None:
     assert run.read("missing", 10, digest) is None
 
 
+def test_the_end_of_a_file_is_read_however_long_it_is(run: RunFolder) -> None:
+    run.folder("parts")
+    run.write("parts/stderr", b"one\ntwo\n")
+    assert run.tail("parts/stderr", 4) == b"two\n"
+    assert run.tail("parts/stderr", 100) == b"one\ntwo\n"
+    assert run.tail("parts/stderr", 0) == b""
+    os.truncate(run.path / "parts" / "stderr", 10**12)
+    assert run.tail("parts/stderr", 3) == b"\0" * 3
+
+
+def test_there_is_no_end_of_what_is_no_file_of_our_own(run: RunFolder, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("canary")
+    (run.path / "link").symlink_to(tmp_path / "secret")
+    (run.path / "hard").hardlink_to(tmp_path / "secret")
+    (run.path / "loop").symlink_to("loop")
+    (run.path / "out").symlink_to(tmp_path)
+    (run.path / "folder").mkdir()
+    os.mkfifo(run.path / "fifo")
+    if os.geteuid() == 0:
+        run.write("foreign", b"canary")
+        os.chown(run.path / "foreign", 65534, 65534)
+    hostile = ("link", "hard", "loop", "out/secret", "folder", "fifo", "foreign", "link/x")
+    for name in (*hostile, "missing", "../secret", "", "nul\0", "\ud800", "x" * 300):
+        assert run.tail(name, 100) == b"", name
+    run.path.rename(tmp_path / "gone")
+    assert run.tail("stderr", 100) == b""
+
+
+def test_runs_that_cannot_be_a_folder_are_told_as_what_they_are(tmp_path: Path) -> None:
+    (tmp_path / "dangling").symlink_to("nowhere")
+    (tmp_path / "file").write_text("")
+    for runs in (tmp_path / "dangling", tmp_path / "dangling" / "runs"):
+        with pytest.raises(Refused, match=r"dangling: is a link that leads nowhere$"):
+            RunFolder.make(runs, S)
+    with pytest.raises(Refused, match=r"file: is no folder$"):
+        RunFolder.make(tmp_path / "file", S)
+    assert names(tmp_path) == ["dangling", "file"]
+
+
 def test_subfolders_are_never_made_through_a_link(run: RunFolder, tmp_path: Path) -> None:
     (run.path / "agent").symlink_to(tmp_path)
     for name in ("agent", "agent/x", "../x", "/x"):
@@ -109,23 +182,29 @@ def test_subfolders_are_never_made_through_a_link(run: RunFolder, tmp_path: Path
     assert names(tmp_path) == ["home"]
 
 
-def test_removing_a_tree_follows_no_link(run: RunFolder, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["a link", "a file", "a link to nothing"])
+@pytest.mark.parametrize("name", ["tmp", "tmp/1", "tmp/1/x"])
+def test_what_stands_in_the_place_of_a_folder_is_removed_itself(
+    run: RunFolder, tmp_path: Path, kind: str, name: str
+) -> None:
     kept = tmp_path / "kept"
-    kept.mkdir()
-    (kept / "file").write_text("canary")
-    folder = run.folder("tmp/1")
-    (folder / "out").symlink_to(kept)
-    os.mkfifo(folder / "fifo")
-    (folder / "deep").mkdir()
-    run.remove_tree("tmp/1")
-    run.remove_tree("tmp/1")
-    assert not folder.exists()
-    (run.path / "link").symlink_to(kept)
-    for name in ("link", "link/x", "../runs", "."):
-        with pytest.raises(Refused):
-            run.remove_tree(name)
-    assert (kept / "file").read_text() == "canary"
-    assert run.path.exists()
+    (kept / "1").mkdir(parents=True)
+    (kept / "1" / "x").write_text("canary")
+    if kind == "a file":
+        (run.path / "tmp").write_text("in the way")
+    else:
+        (run.path / "tmp").symlink_to(kept if kind == "a link" else "nowhere")
+    run.remove_tree(name)
+    assert names(run.path) == []
+    assert (kept / "1" / "x").read_text() == "canary"
+    run.folder("tmp/2")
+
+
+def test_a_discarded_run_folder_is_gone(run: RunFolder) -> None:
+    run.write("lock", b"")
+    run.folder("parts/1-work").chmod(0o500)
+    run.discard()
+    assert names(run.path.parent) == []
 
 
 def test_a_full_disk_keeps_the_last_record(small_disk: Path) -> None:

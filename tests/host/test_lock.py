@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -155,3 +156,38 @@ def test_a_folder_lock_holds_under_every_name_and_survives_unlinking(tmp_path: P
             path.unlink()
         with pytest.raises(Busy):
             lock_folder(link, "it")
+
+
+@pytest.fixture
+def no_locks(tmp_path: Path) -> list[Path]:
+    """Where a lock file should be and cannot be."""
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "dangling").symlink_to("nowhere")
+    (tmp_path / "file").write_text("")
+    with socket.socket(socket.AF_UNIX) as server:
+        os.chdir(tmp_path)
+        server.bind("socket")
+    names = ("loop", "dangling", "socket", "file/lock", "x" * 300)
+    return [tmp_path / name for name in names]
+
+
+def test_a_lock_that_cannot_be_asked_counts_as_held(no_locks: list[Path]) -> None:
+    for path in no_locks:
+        assert is_locked(path), path
+        with pytest.raises(Refused) as caught:
+            lock_file(path, "it")
+        assert str(caught.value).startswith(f"{path}: not written: ")
+        assert "\n" not in str(caught.value)
+    assert not is_locked(no_locks[0].with_name("missing"))
+
+
+def test_a_lock_closed_to_this_user_counts_as_held(plain_folder: Path) -> None:
+    (plain_folder / "lock").touch(0)
+    assert is_locked(plain_folder / "lock")
+    with pytest.raises(Refused, match="permission denied"):
+        lock_file(plain_folder / "lock", "it")
+
+
+def test_a_folder_that_leads_to_itself_is_one_line(no_locks: list[Path]) -> None:
+    with pytest.raises(Refused, match="leads to itself"):
+        lock_folder(no_locks[0], "it")

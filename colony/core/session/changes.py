@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from colony.core.endings import Cause, Ending, Exit
+from colony.core.lines import clip
 from colony.core.outbox import Effect
 from colony.core.session.facts import Facts, PartFacts, PartKind
 from colony.core.turn import Turn
+
+DENIALS_MAX: Final = 100
+"""Denials of a part that are kept one by one."""
+ENTRIES_MAX: Final = 200
+"""Models and cleanup lines of a part, each."""
+ENTRY_MAX: Final = 300
+"""Characters of one of them."""
 
 
 def part_started(facts: Facts, kind: PartKind, agent_session: str, now_ms: int) -> Facts:
@@ -70,12 +80,12 @@ def part_ended(facts: Facts, number: int, end: Ended) -> Facts:
             cost_known=known,
             total_cost_usd=turn.total_cost_usd,
             usage=turn.usage,
-            models=turn.models,
+            models=_first(turn.models, ENTRIES_MAX),
             permission_mode=turn.permission_mode,
-            denials=tuple(f"{each.tool}: {each.detail}" for each in turn.denials),
+            denials=_first([f"{each.tool}: {each.detail}" for each in turn.denials], DENIALS_MAX),
             limit_until_ms=turn.limit.until_ms if turn.limit else None,
             answer_sha256=end.answer_sha256,
-            cleanup=end.cleanup,
+            cleanup=_first(end.cleanup, ENTRIES_MAX),
         ),
     )
 
@@ -84,3 +94,10 @@ def effect_done(facts: Facts, effect: Effect) -> Facts:
     """The outbox with this effect's new status in the place of its old one."""
     outbox = tuple(effect if each.name == effect.name else each for each in facts.outbox)
     return replace(facts, outbox=outbox)
+
+
+def _first(entries: Sequence[str], limit: int) -> tuple[str, ...]:
+    """At most so many, each short: an agent that is refused without end fills no record."""
+    kept = tuple(clip(each, ENTRY_MAX) for each in entries[:limit])
+    more = len(entries) - len(kept)
+    return (*kept, f"and {more} more") if more else kept

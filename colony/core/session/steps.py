@@ -6,6 +6,7 @@ after a crash.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -115,8 +116,7 @@ def _work(facts: Facts) -> Step:
         return Validate(last.number)
     if facts.lost is not None:
         return End(_lost(facts))
-    interrupted = sum(1 for part in worked if _interrupted(part))
-    if _interrupted(last) and interrupted <= FRESH_STARTS:
+    if _interrupted(last) and _broken(worked) <= FRESH_STARTS:
         return RunPart("work")
     return Compose(Occasion.NO_REPORT)
 
@@ -129,6 +129,11 @@ def _lost(facts: Facts) -> Outcome:
 def _interrupted(part: PartFacts) -> bool:
     """Ended by Colony's own end, not by the work: worth a fresh start."""
     return part.ended in (Ending.STOPPED, Ending.KILLED, Ending.CRASHED)
+
+
+def _broken(parts: Sequence[PartFacts]) -> int:
+    """How many ended by themselves or from outside; those that were stopped as asked are none."""
+    return sum(1 for part in parts if part.ended in (Ending.KILLED, Ending.CRASHED))
 
 
 def _judge(facts: Facts, now_ms: int) -> Step:
@@ -144,7 +149,7 @@ def _judge(facts: Facts, now_ms: int) -> Step:
         if last.answer_sha256 and (facts.verdict is None or facts.verdict.part != last.number):
             return Validate(last.number)
     tries = sum(1 for part in checks if not _interrupted(part))
-    if tries >= CHECK_TRIES or len(checks) >= CHECK_TRIES + FRESH_STARTS:
+    if tries >= CHECK_TRIES or _broken(checks) > FRESH_STARTS:
         return Compose(Occasion.NO_VERDICT) if facts.post else Rest(judged=False)
     if tries:
         due = (checks[-1].ended_ms or 0) + CHECK_BACKOFF_MS[min(tries, len(CHECK_BACKOFF_MS)) - 1]

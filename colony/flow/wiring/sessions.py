@@ -24,6 +24,7 @@ from colony.flow.following import ShowDoing
 from colony.flow.observe import Viewpoint
 from colony.flow.part import Place
 from colony.flow.render import Templates
+from colony.flow.work import only_posts
 from colony.host.box import Containment
 from colony.host.call import call
 from colony.host.chance import SystemChance
@@ -176,7 +177,7 @@ def bench_of(outfit: Outfit, facts: Facts, folder: RunFolder) -> Bench:
         report=schema(settings, "report"),
         verdict=schema(settings, "verdict"),
         pass_env=frozenset(settings.work.pass_env),
-        secrets=secrets_of(project, settings.place.home),
+        secrets={} if only_posts(facts) else secrets_of(project, settings.place.home),
         emit=outfit.emit,
         doing=outfit.doing,
     )

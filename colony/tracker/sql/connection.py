@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
-from colony.errors import NoAnswer
+from colony.errors import Busy, NoAnswer
 from colony.tracker.sql import dialect
 from colony.tracker.sql.engine import Transaction, Value
 from colony.tracker.sql.statements import queries
@@ -46,6 +46,10 @@ def transaction(connection: sqlite3.Connection, begin: str, where: str) -> Itera
     try:
         with dialect.told(where):
             connection.execute("COMMIT")
+    except Busy:
+        # A lock or a full disk is met before the point of no return: nothing was kept.
+        _roll_back(connection)
+        raise
     except BaseException as error:
         if not connection.in_transaction:
             raise NoAnswer(f"{where}: the last write may or may not have been kept") from error

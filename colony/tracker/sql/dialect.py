@@ -107,8 +107,11 @@ def told(where: str) -> Iterator[None]:
 
 
 def _failure(error: sqlite3.Error, where: str) -> ColonyError | None:
+    extended = getattr(error, "sqlite_errorcode", 0)
+    if extended == sqlite3.SQLITE_READONLY_DBMOVED:
+        return Unreachable(f"the database at {where} was moved or deleted while it was open")
     # The low byte is the primary code; the rest only refines it.
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    code = extended & 0xFF
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return Busy(f"{where} is busy: another process is writing it; try again")
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT):
@@ -119,7 +122,7 @@ def _failure(error: sqlite3.Error, where: str) -> ColonyError | None:
     if str(error).startswith(("no such table", "no such column", "unsupported file format")):
         return damaged(where, str(error))
     if code == sqlite3.SQLITE_FULL:
-        return Unreachable(f"no room left to write {where}; nothing was written")
+        return Busy(f"no room left to write {where}; nothing was written: make room, try again")
     if code == sqlite3.SQLITE_READONLY:
         return Unreachable(f"{where} cannot be written: it is read-only for this user")
     if code in (
