@@ -7,6 +7,7 @@ from colony.cli.options import WORK, DryRun, Post
 from colony.cli.sessions_desk import outfit_of, refusals
 from colony.cli.verb import Context, verb, verbs
 from colony.cli.work import Ports, ports_of
+from colony.core.last_line import Ended
 from colony.core.lines import Line
 from colony.core.pick import pick
 from colony.core.project import Project
@@ -14,9 +15,9 @@ from colony.core.session import Facts
 from colony.core.ticket import Ref, Ticket
 from colony.errors import Busy, Refused
 from colony.flow.observe import look
+from colony.flow.runs import interrupted
 from colony.flow.starting import Order, rehearse, work_on
 from colony.flow.wiring.sessions import Outfit
-from colony.flow.work import Ended, interrupted
 from colony.host.clock import SystemClock
 from colony.host.lock import is_locked
 from colony.host.registry import folders_of

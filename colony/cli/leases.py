@@ -16,7 +16,7 @@ from colony.core.session import Facts
 from colony.core.ticket import Ref
 from colony.flow.leases import give_back, lines
 from colony.flow.leases import leases as find
-from colony.flow.work import facts_of
+from colony.flow.runs import facts_of
 from colony.host.journal import RunFolder
 from colony.host.lock import is_locked
 

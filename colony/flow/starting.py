@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from colony.core.last_line import Ended, ended
 from colony.core.lines import Line
 from colony.core.ports import Range
 from colony.core.session import Facts, phase_of
 from colony.core.ticket import Ref
 from colony.errors import Busy, Refused
-from colony.flow import work
+from colony.flow import runs, work
 from colony.flow.advance import Session
 from colony.flow.bench import Bench
 from colony.flow.briefing import project_of
@@ -39,17 +40,19 @@ class Order:
     """None: one is made up."""
 
 
-def work_on(outfit: Outfit, order: Order) -> work.Ended:
+def work_on(outfit: Outfit, order: Order) -> Ended:
     """One session on one ticket, to its end. Errors are refusals: nothing was written."""
-    runs = outfit.settings.place.runs_dir
-    for garbage in work.unreadable(runs):
+    place = outfit.settings.place
+    for garbage in runs.unreadable(place.runs_dir):
         outfit.emit(Line("warning", f"— passed over: {garbage.reason}"))
-    folder = None if order.session else work.unfinished(runs, order.ref, outfit.settings.place.host)
+    folder = None
+    if not order.session:
+        folder = runs.unfinished(place.runs_dir, order.ref, place.host)
     if folder is not None:
         return _go_on(outfit, order, folder)
     with _begun(outfit, order) as (bench, facts):
         session, step = work.run(bench, facts)
-        return work.ended(session, step, "work")
+        return ended(session.facts, step, "work")
 
 
 def rehearse(outfit: Outfit, order: Order) -> Line:
@@ -67,9 +70,9 @@ def rehearse(outfit: Outfit, order: Order) -> Line:
     return Line("work.dry_run", text, str(order.ref), facts={"briefChars": len(brief)})
 
 
-def _go_on(outfit: Outfit, order: Order, folder: RunFolder) -> work.Ended:
+def _go_on(outfit: Outfit, order: Order, folder: RunFolder) -> Ended:
     with lock_file(folder.lock, f"run folder {folder.session}", LOCK_WAIT_S):
-        facts = work.facts_of(folder)
+        facts = runs.facts_of(folder)
         if not isinstance(facts, Facts) or facts.outcome is not None:
             raise Busy(f"session {folder.session} was just taken up by another process")
         bench = bench_of(outfit, facts, folder)
@@ -77,7 +80,7 @@ def _go_on(outfit: Outfit, order: Order, folder: RunFolder) -> work.Ended:
         text = f"— {order.ref} goes on with session {facts.session} ({phase_of(facts)}){posts}"
         outfit.emit(Line("work.again", text, str(order.ref), facts.session))
         session, step = work.go_on(bench, facts, post=order.post)
-        return work.ended(session, step, "work")
+        return ended(session.facts, step, "work")
 
 
 @contextlib.contextmanager
@@ -88,12 +91,12 @@ def _begun(outfit: Outfit, order: Order) -> Iterator[tuple[Bench, Facts]]:
     work.rehearse(bench_of(outfit, first, RunFolder(place.runs_dir / first.session)), first)
     place.home.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as held:
-        with work.home_locked(place.home):
+        with runs.home_locked(place.home):
             asked = place.runs_dir / first.session
             if asked.exists():
                 raise Refused(f"{asked}: the run folder exists already")
-            work.drop_unborn(place.runs_dir)
-            ports = order.ports or work.a_range(
+            runs.drop_unborn(place.runs_dir)
+            ports = order.ports or runs.a_range(
                 place.runs_dir, settings.port_pool, settings.ports_per_session
             )
             facts = replace(first, setup=replace(first.setup, ports=ports))
@@ -120,10 +123,10 @@ def _facts(outfit: Outfit, order: Order, ports: Range) -> Facts:
     )
 
 
-def check_session(outfit: Outfit, folder: Path, *, post: bool, again: bool) -> work.Ended:
+def check_session(outfit: Outfit, folder: Path, *, post: bool, again: bool) -> Ended:
     """The controller for a session that has a report; with `post`, its outcome."""
     run = RunFolder(folder)
-    facts = work.facts_of(run)
+    facts = runs.facts_of(run)
     if facts is None:
         raise Refused(f"{folder} is no run folder: it holds no session.json")
     if isinstance(facts, Garbage):
@@ -132,4 +135,4 @@ def check_session(outfit: Outfit, folder: Path, *, post: bool, again: bool) -> w
         raise Refused(f"{folder} holds session {facts.session}: a run folder keeps its name")
     with lock_file(run.lock, f"run folder {run.session}", LOCK_WAIT_S):
         session, step = work.check(bench_of(outfit, facts, run), facts, post=post, again=again)
-        return work.ended(session, step, "check")
+        return ended(session.facts, step, "check")

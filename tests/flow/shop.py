@@ -21,6 +21,7 @@ from colony.coding.protocol import CodingAgent
 from colony.coding.stand_in.agent import StandIn
 from colony.core.codec import from_json, to_json
 from colony.core.keywords import priority_of
+from colony.core.last_line import Ended, ended
 from colony.core.lease import view_of
 from colony.core.lines import Json, Line
 from colony.core.outbox import Effect
@@ -312,19 +313,18 @@ class Shop:
         assert isinstance(record, dict), record
         return from_json(Facts, record)
 
-    def go(
-        self, session: str, meddle: Meddle | None = None, saved: Saved | None = None
-    ) -> work.Ended:
+    def go(self, session: str, meddle: Meddle | None = None, saved: Saved | None = None) -> Ended:
         """A process takes the session from its run folder forward."""
         tracker = self.colony if meddle is None else tracker_of(Meddled(self.colony, meddle))
         return self.go_by(session, tracker, saved)
 
-    def go_by(self, session: str, tracker: Tracker, saved: Saved | None = None) -> work.Ended:
+    def go_by(self, session: str, tracker: Tracker, saved: Saved | None = None) -> Ended:
         facts = self.facts(session)
         bench = self.bench(self.folder_of(session), tracker, saved)
-        return work.ended(*work.run(bench, facts), "work")
+        session_, step = work.run(bench, facts)
+        return ended(session_.facts, step, "work")
 
-    def work(self, *, meddle: Meddle | None = None, post: bool = True, **setup: Any) -> work.Ended:
+    def work(self, *, meddle: Meddle | None = None, post: bool = True, **setup: Any) -> Ended:
         """A whole session of its own."""
         return self.go(self.new(post=post, **setup).session, meddle)
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from shop import ASKS, FALSE, ISSUE, SHOP, TTL_MS, Judged, Script, Shop, verdict, worker
 
+from colony.core import last_line
 from colony.core.endings import Ending
 from colony.core.lease import Ended, Lease, lease_of
 from colony.core.markers import NoVerdict, Report, Run, Verdict, marker_of
@@ -206,7 +207,7 @@ def test_without_leave_nothing_is_written_and_it_can_be_given_later(shop: Shop) 
     session = ended.facts.session
     bench = shop.bench(shop.folder_of(session))
     done, step = work.check(bench, shop.facts(session), post=True, again=False)
-    assert work.ended(done, step, "check").facts.outcome == Outcome.POSTED
+    assert last_line.ended(done.facts, step, "check").facts.outcome == Outcome.POSTED
     assert len(done.facts.parts) == 2, "the verdict that is there is used"
 
 
@@ -400,7 +401,7 @@ def acts(shop: Shop, action: State | None) -> None:
         shop.moves(action, "I say so.")
 
 
-def check_the_person_won(shop: Shop, ended: work.Ended, action: State | None) -> None:
+def check_the_person_won(shop: Shop, ended: last_line.Ended, action: State | None) -> None:
     texts = [each.text for each in shop.history().events]
     said = "And paint it." if action is None else "I say so."
     assert texts.count(said) == 1

@@ -1,0 +1,106 @@
+"""The run folders of this host: which sessions were left behind, and what live ones hold."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from colony.core.codec import CodecProblem, from_json
+from colony.core.ports import Range, free_ranges, show_range
+from colony.core.session import Facts, Rest, next_step
+from colony.core.ticket import Ref
+from colony.errors import Busy
+from colony.host.ended import known_ended
+from colony.host.journal import Garbage, RunFolder, list_runs
+from colony.host.lock import is_locked, lock_file
+from colony.host.ports import busy_ports
+
+HOME_LOCK: Final = "home.lock"
+HOME_LOCK_WAIT_S: Final = 10.0
+
+
+def facts_of(folder: RunFolder) -> Facts | Garbage | None:
+    """What a run folder says; None where nothing was committed in it."""
+    record = folder.load_json()
+    if record is None or isinstance(record, Garbage):
+        return record
+    try:
+        return from_json(Facts, record)
+    except CodecProblem as problem:
+        return Garbage(f"{folder.session}: session.json: {problem}")
+
+
+def not_ended(runs: Path) -> tuple[RunFolder, ...]:
+    """Run folders of sessions that have not ended, as far as is known without reading them."""
+    ended = known_ended(runs)
+    return tuple(folder for folder in list_runs(runs) if folder.session not in ended)
+
+
+def left_behind(runs: Path, host: str) -> tuple[Facts, ...]:
+    """This host's sessions that have not ended and that nobody works on, oldest first."""
+    found = []
+    for folder in not_ended(runs):
+        facts = facts_of(folder)
+        if not isinstance(facts, Facts) or facts.outcome is not None or facts.host != host:
+            continue
+        if not is_locked(folder.lock):
+            found.append(facts)
+    return tuple(sorted(found, key=lambda facts: (facts.started_ms, facts.session)))
+
+
+def unreadable(runs: Path) -> tuple[Garbage, ...]:
+    """Run folders whose record cannot be read: a person has to look, nothing else will."""
+    found = (facts_of(folder) for folder in not_ended(runs))
+    return tuple(each for each in found if isinstance(each, Garbage))
+
+
+def drop_unborn(runs: Path) -> None:
+    """Remove folders of sessions that were ended before they wrote anything down.
+
+    Only while the home is locked: a session that is just being made is in it, too.
+    """
+    for folder in not_ended(runs):
+        if facts_of(folder) is None and not is_locked(folder.lock):
+            folder.discard()
+
+
+def unfinished(runs: Path, ref: Ref, host: str) -> RunFolder | None:
+    """The run folder of the newest session on this ticket that was left behind here."""
+    mine = [facts for facts in left_behind(runs, host) if facts.ticket == ref]
+    return RunFolder(runs / mine[-1].session) if mine else None
+
+
+def interrupted(runs: Path, host: str, now_ms: int) -> Facts | None:
+    """The oldest session left behind in the middle; one that rests with its result is not.
+
+    One whose dev folder is gone cannot go on, and must not keep others from being started.
+    """
+    for facts in left_behind(runs, host):
+        resting = isinstance(next_step(facts, now_ms), Rest)
+        if not resting and Path(facts.setup.folder).is_dir():
+            return facts
+    return None
+
+
+def taken_ports(runs: Path) -> Iterator[Range]:
+    """Port ranges of the sessions that live on this host: whose lock is held."""
+    for folder in not_ended(runs):
+        if is_locked(folder.lock) and isinstance(facts := facts_of(folder), Facts):
+            yield facts.setup.ports
+
+
+@contextlib.contextmanager
+def home_locked(home: Path) -> Iterator[None]:
+    """One at a time in this home: for what is decided from all run folders together."""
+    with lock_file(home / HOME_LOCK, "Colony's home", HOME_LOCK_WAIT_S):
+        yield
+
+
+def a_range(runs: Path, pool: Range, size: int) -> Range:
+    """The lowest range of the pool that no live session has and whose ports can be bound."""
+    for block in free_ranges(pool, size, taken_ports(runs)):
+        if not busy_ports(block):
+            return block
+    raise Busy(f"no free range of {size} ports in {show_range(pool)}")
