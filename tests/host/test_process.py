@@ -147,7 +147,7 @@ def test_the_shells_own_variables_are_not_passed_on(parts: Parts) -> None:
 
 def test_no_variable_of_the_agent_reaches_the_box_and_none_a_command_line(parts: Parts) -> None:
     if isinstance(parts.containment, Subreaper):
-        pytest.skip("there is no box to protect")
+        pytest.skip("asked of the bubblewrap box only: without one nothing is protected")
     env = {"COLONY_SESSION": "s", "LD_PRELOAD": "/nonexistent.so", "KEY": f"secret{MARK}"}
     running = parts.spawn(parts.command(SLEEP, env=env))
     gate = stat_of(running.agent.pid)
@@ -427,7 +427,7 @@ def test_what_hangs_in_the_kernel_is_said_to_hang(parts: Parts) -> None:
 
 def test_what_bubblewrap_says_is_the_reason(parts: Parts) -> None:
     if not isinstance(parts.containment, Namespaces):
-        pytest.skip("for bubblewrap")
+        pytest.skip("asked of the bubblewrap box only: without one nothing is built")
     broken = replace(parts.containment, mounts=("--bind", "/nonexistent", "/x"))
     with pytest.raises(NoBox, match="/nonexistent"):
         spawn(parts.command("true"), broken)
