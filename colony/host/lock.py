@@ -65,14 +65,12 @@ def lock_folder(path: Path, what: str) -> Lock:
     """Lock a folder itself. `Busy`: held by another process; `Refused`: there is no such folder."""
     with contextlib.ExitStack() as stack:
         try:
-            fd = stack.enter_context(folder_at(path.resolve()))
+            fd = stack.enter_context(folder_at(os.path.realpath(path, strict=True)))
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise _busy(what, path) from None
         except OSError as problem:
             raise Refused(f"{path}: cannot be locked: {problem.strerror}") from None
-        except RuntimeError:
-            raise Refused(f"{path}: cannot be locked: a link that leads to itself") from None
         return Lock(path, stack.pop_all().close)
 
 

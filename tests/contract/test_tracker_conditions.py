@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 
 import pytest
 from edges import Cast, event_of, everything, in_memory, refuses
@@ -178,20 +179,21 @@ def test_writes_repeated_leave_the_same_history_as_once(script, random) -> None:
     shown = []
     for repeated in (False, True):
         edge = in_memory()
-        cast = Cast(edge)
-        who = {"alice": cast.alice, "bob": cast.person("bob"), "colony": cast.colony}
-        for each in who.values():
-            each.me()
-        done = []
-        for at, (name, call, times) in enumerate(script):
-            answer = one_call(who[name], call, f"k{at}")
-            for _ in range(times - 1 if repeated else 0):
-                assert one_call(who[name], call, f"k{at}") == answer
-            if not isinstance(answer, type):
-                done.append((name, call, f"k{at}", answer))
-            if repeated and done and random.random() < 0.5:
-                user, old, key, first = random.choice(done)
-                assert one_call(who[user], old, key) == first
-        shown.append(everything(cast.alice))
-        edge.service.close()
+        # Also where a draw ends the example early.
+        with closing(edge.service):
+            cast = Cast(edge)
+            who = {"alice": cast.alice, "bob": cast.person("bob"), "colony": cast.colony}
+            for each in who.values():
+                each.me()
+            done = []
+            for at, (name, call, times) in enumerate(script):
+                answer = one_call(who[name], call, f"k{at}")
+                for _ in range(times - 1 if repeated else 0):
+                    assert one_call(who[name], call, f"k{at}") == answer
+                if not isinstance(answer, type):
+                    done.append((name, call, f"k{at}", answer))
+                if repeated and done and random.random() < 0.5:
+                    user, old, key, first = random.choice(done)
+                    assert one_call(who[user], old, key) == first
+            shown.append(everything(cast.alice))
     assert shown[0] == shown[1]
