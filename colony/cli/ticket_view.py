@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import datetime, tzinfo
-from typing import Final, assert_never
+from typing import Final
 
 from colony.cli.machine import zone
 from colony.cli.show import Row, Show
 from colony.core.lines import Json, Line
+from colony.core.markdown import happened
 from colony.core.markers import marker_of
 from colony.core.ticket import Event, History, Related, Ticket
 
@@ -91,7 +92,7 @@ def _relations(ticket: Ticket) -> Iterator[str]:
 
 def _heading(event: Event, there: tzinfo, ticket: str) -> Line:
     who = f"{event.author} (machine)" if event.machine else event.author
-    text = f"{_when(event.at_ms, there)} · {who} · {_what(event)}"
+    text = f"{_when(event.at_ms, there)} · {who} · {happened(event)}"
     facts: dict[str, Json] = {
         "event": event.id,
         "what": event.kind,
@@ -102,24 +103,6 @@ def _heading(event: Event, there: tzinfo, ticket: str) -> Line:
         "to": event.after,
     }
     return Line("ticket.event", text, ticket=ticket, facts=facts)
-
-
-def _what(event: Event) -> str:
-    match event.kind:
-        case "created":
-            return "opened"
-        case "comment":
-            return "comment"
-        case "state":
-            return f"{event.before} → {event.after}"
-        case "edit":
-            return f"edited, was: {event.before}" if event.before != event.after else "edited"
-        case "link":
-            return f"linked: {event.after}" if event.after else f"unlinked: {event.before}"
-        case "member" | "file":
-            return event.kind
-        case _:
-            assert_never(event.kind)
 
 
 def _body(event: Event, *, full: bool) -> str:

@@ -238,11 +238,6 @@ def renewal_at(sent_ms: int, trusted_ms: int, heartbeat_ms: int) -> int:
     return min(sent_ms + heartbeat_ms, sent_ms + max(0, trusted_ms - sent_ms) // 2)
 
 
-def renewal_due(now_ms: int, sent_ms: int, trusted_ms: int, heartbeat_ms: int) -> bool:
-    """True once `renewal_at` has come."""
-    return now_ms >= renewal_at(sent_ms, trusted_ms, heartbeat_ms)
-
-
 def still_leased(history: History, lease: Lease) -> str | None:
     """Why `history`, read right before acting on `lease`, forbids it; None where it does not."""
     if history.ticket.state != "progress":

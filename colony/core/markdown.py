@@ -22,7 +22,7 @@ def ticket_markdown(history: History) -> str:
         parts.append(quoted(ticket.summary))
     parts.append("## History")
     for event in history.events:
-        parts.append(f"### {utc(event.at_ms)} · {_what(event)} · {_who(event)}")
+        parts.append(f"### {utc(event.at_ms)} · {happened(event)} · {_who(event)}")
         # What a ticket was opened with is said above, unless it was rewritten since.
         repeated = event.kind == "created" and event.text == ticket.summary
         if event.text.strip() and not repeated:
@@ -63,7 +63,8 @@ def _who(event: Event) -> str:
     return f"{name} (machine)" if event.machine else name
 
 
-def _what(event: Event) -> str:
+def happened(event: Event) -> str:
+    """What an event did, in a few words and without its text."""
     match event.kind:
         case "created":
             return "opened"

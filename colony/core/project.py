@@ -11,7 +11,6 @@ from colony.core.lines import clip
 from colony.core.spelling import hint
 from colony.core.ticket import NAME_PATTERN
 
-PermissionMode = Literal["auto", "acceptEdits", "default", "dontAsk", "plan", "manual"]
 PERMISSION_MODES: Final = ("auto", "acceptEdits", "default", "dontAsk", "plan", "manual")
 """What a session may be run with; `bypassPermissions` never is."""
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from colony.core import standing as standings
-from colony.core.lease import margin_ms
+from colony.core.lease import margin_ms, renewal_at
 from colony.core.markers import LeaseLine, marker_of
 from colony.core.session import LeaseFacts
 from colony.core.standing import Standing
@@ -134,7 +134,7 @@ class Keeper:
         # The thread must never run into the owner's own way of stopping: it waits by its event.
         self._stop = threading.Event()
         self._desk = replace(desk, pause=self._pause)
-        self._heartbeat_s = min(heartbeat_ms / 1000, desk.trust_s / 2)
+        self._heartbeat_s = renewal_at(0, round(desk.trust_s * 1000), heartbeat_ms) / 1000
         self._wake = wake
         self._renewed_s = trusted_s - desk.trust_s
         self._thread = threading.Thread(target=self._run, name="lease", daemon=True)

@@ -15,7 +15,6 @@ from colony.core.lease import (
     lease_of,
     margin_ms,
     renewal_at,
-    renewal_due,
     still_leased,
     view_of,
 )
@@ -366,8 +365,6 @@ def test_margin(ttl_s: int, margin_s: int) -> None:
 )
 def test_renewal(sent: int, trusted: int, heartbeat: int, due: int) -> None:
     assert renewal_at(sent, trusted, heartbeat) == due
-    assert renewal_due(due, sent, trusted, heartbeat)
-    assert not renewal_due(due - 1, sent, trusted, heartbeat)
 
 
 # --- whatever happens --------------------------------------------------------------------------
