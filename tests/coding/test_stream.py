@@ -11,7 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from colony.coding.stream import parse_line, read_steps, read_turn
+from colony.coding.fields import parse_line
+from colony.coding.stream import read_steps, read_turn
 from colony.core.codec import from_json, to_json
 from colony.core.endings import Ending, Exit
 from colony.core.session import Ended, Facts, Runner, Setup, part_ended, part_started
