@@ -70,6 +70,25 @@ class TrackerSettings:
     creator_names: tuple[str, ...]
     tz: str
     """A name of the time zone database."""
+    token_file: Path | None
+    """Colony's own token, for a tracker over HTTP."""
+    person_token_file: Path | None
+    creator_token_file: Path | None
+    own_users: tuple[str, ...]
+    user_agent: str
+    """Empty: the program's own name and version."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServeSettings:
+    """How the tracker is served to others."""
+
+    listen: tuple[str, int]
+    public_url: str
+    """Without a slash at its end; empty: rows have no address."""
+    public_read: bool
+    write_limit: int
+    """Writes a second from one token; 0: no limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +140,7 @@ class Settings:
 
     place: Place
     tracker: TrackerSettings
+    serve: ServeSettings
     work: WorkSettings
     check: CheckSettings
     lease: LeaseSettings
@@ -158,6 +178,7 @@ def read(
     return Settings(
         place=_place(value, home, machine),
         tracker=_tracker(value, home, sources, machine),
+        serve=_serve(value),
         work=_work(value, sources, machine),
         check=_check(value, machine),
         lease=_lease(value, sources),
@@ -258,6 +279,13 @@ def _tracker(
     file = url.removeprefix("sqlite:///")
     if file not in (url, ":memory:"):
         url = f"sqlite:///{home / file}"
+
+    def file_of(name: str) -> Path | None:
+        given: str | None = value[name]
+        if given is None or not given.startswith("~/"):
+            return None if given is None else _absolute(machine, given)
+        return machine.user_home / given[2:]
+
     return TrackerSettings(
         url=url,
         user=value["user"],
@@ -266,6 +294,20 @@ def _tracker(
         inbox_project=value["inbox_project"],
         creator_names=value["creator_names"],
         tz=value["tz"],
+        token_file=file_of("token_file"),
+        person_token_file=file_of("person_token_file"),
+        creator_token_file=file_of("creator_token_file"),
+        own_users=value["own_users"],
+        user_agent=value["user_agent"] or "",
+    )
+
+
+def _serve(value: Mapping[str, Any]) -> ServeSettings:
+    return ServeSettings(
+        listen=value["listen"],
+        public_url=value["public_url"] or "",
+        public_read=value["public_read"],
+        write_limit=value["write_limit"],
     )
 
 

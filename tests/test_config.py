@@ -82,13 +82,28 @@ def test_each_setting_reaches_its_part(setting: Any) -> None:
         "brief_max_chars": "10000", "ui_conventions": "/ui.md",
         "controller_claude": "/bin/c2", "controller_model": "opus",
         "controller_max_turns": "3", "controller_timeout": "4", "max_fails": "5",
-        "lease_ttl": "100", "heartbeat": "9",
+        "lease_ttl": "100", "heartbeat": "9", "token_file": "~/colony-token",
+        "person_token_file": "/t/mine", "creator_token_file": "t", "own_users": "ants, Old ants",
+        "user_agent": "ants/1", "listen": "[::1]:8601", "public_url": "https://t.example/",
+        "public_read": "on", "write_limit": "0",
     }  # fmt: skip
     before = dataclasses.asdict(settings())[setting.part]
     after = dataclasses.asdict(settings({}, {setting.variable: samples[setting.name]}))
     assert after[setting.part] != before
     by_flag = settings({setting.name: samples[setting.name]})
     assert dataclasses.asdict(by_flag) == after
+
+
+def test_a_token_file_is_looked_for_where_it_was_named() -> None:
+    named = {"COLONY_TOKEN_FILE": "~/token", "COLONY_PERSON_TOKEN_FILE": "mine"}
+    tracker = settings({}, named).tracker
+    assert tracker.token_file == Path("/users/anna/token")
+    assert tracker.person_token_file == MACHINE.cwd / "mine"
+
+
+@pytest.mark.parametrize("text", ["8600", "127.0.0.1", ":86", "127.0.0.1:99999", "a b:1", "::1:1"])
+def test_an_address_to_listen_on_needs_host_and_port(text: str) -> None:
+    assert "address and a port" in refusal({"listen": text})
 
 
 def test_no_two_settings_share_a_name() -> None:

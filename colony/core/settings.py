@@ -134,6 +134,20 @@ def _url(text: str) -> str:
     return _line(text)
 
 
+def _web_address(text: str) -> str:
+    if re.match(r"https?://[^/\s?#]+", text) is None or not text.isprintable():
+        raise ValueError("must begin with http:// or https://")
+    return text.rstrip("/")
+
+
+def _address(text: str) -> tuple[str, int]:
+    """`127.0.0.1:8600`, `[::1]:8600`, `localhost:8600`."""
+    found = re.fullmatch(r"(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9.-]+)):([0-9]{1,5})", text, re.ASCII)
+    if found is None or int(found[3]) > 65535:
+        raise ValueError("must be an address and a port such as 127.0.0.1:8600")
+    return found[1] or found[2], int(found[3])
+
+
 # --- the table -------------------------------------------------------------------------------
 
 
@@ -181,6 +195,24 @@ SETTINGS: Final[tuple[Setting, ...]] = tuple(
          "project that gets questions about whole projects"),
         ("creator_names", "tracker", "COLONY_CREATOR_NAMES", _some_words, "creator",
          "names of creators on a tracker without members"),
+        ("token_file", "tracker", "COLONY_TOKEN_FILE", _MAYBE, "",
+         "file with Colony's own token for a tracker over HTTP"),
+        ("person_token_file", "tracker", "COLONY_PERSON_TOKEN_FILE", _MAYBE, "",
+         "file with your own token for a tracker over HTTP"),
+        ("creator_token_file", "tracker", "COLONY_CREATOR_TOKEN_FILE", _MAYBE, "",
+         "file with a creator's token, for a tracker that knows no 'on behalf'"),
+        ("own_users", "tracker", "COLONY_OWN_USERS", _words, "",
+         "Colony's own names, former ones too, on a tracker that cannot tell"),
+        ("user_agent", "tracker", "COLONY_USER_AGENT", _MAYBE, "",
+         "what Colony calls itself in requests; default: colony and its version"),
+        ("listen", "serve", "COLONY_LISTEN", _address, "127.0.0.1:8600",
+         "address and port that the tracker is served on"),
+        ("public_url", "serve", "COLONY_PUBLIC_URL", _or_none(_web_address), "",
+         "address under which people reach the served tracker; default: none"),
+        ("public_read", "serve", "COLONY_PUBLIC_READ", _switch, "off",
+         "let readers in without a token: on or off"),
+        ("write_limit", "serve", "COLONY_WRITE_LIMIT", _count(0, 1_000_000), "50",
+         "writes a second from one token; 0: no limit"),
         ("tz", "tracker", "COLONY_TZ", _zone, "UTC", "time zone of the texts for people"),
         ("agent", "work", "COLONY_AGENT", _one_of(*AGENTS), "claude", "coding agent"),
         ("claude", "work", "COLONY_CLAUDE", _line, "claude", "the Claude Code program"),

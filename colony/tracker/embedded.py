@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Collection
 from typing import Final
 
+from colony.core.records import HostRecord, SessionRecord
 from colony.core.ticket import (
     History,
     Me,
@@ -102,6 +103,20 @@ class Embedded:
     def project(self, name: str) -> ProjectInfo:
         return self._service.project(name)
 
+    def sessions(
+        self, project: str | None = None, number: int | None = None, *, running: bool = False
+    ) -> tuple[SessionRecord, ...]:
+        return self._service.sessions(project, number, running=running)
+
+    def session(self, session: str) -> SessionRecord:
+        return self._service.session(session)
+
+    def tail(self, session: str) -> str:
+        return self._service.tail(session)
+
+    def hosts(self) -> tuple[HostRecord, ...]:
+        return self._service.hosts()
+
     def create(self, new: NewTicket, *, key: str) -> Created:
         return self._service.create(self.me(), new, key=key)
 
@@ -109,9 +124,17 @@ class Embedded:
         return self._service.write(self.me(), ref, Comment(text), key=key, guard=guard)
 
     def move(
-        self, ref: Ref, state: State, *, key: str, text: str = "", guard: Guard = ANY
+        self,
+        ref: Ref,
+        state: State,
+        *,
+        key: str,
+        text: str = "",
+        guard: Guard = ANY,
+        on_behalf: int | None = None,
     ) -> Written | Conflict:
-        return self._service.write(self.me(), ref, Move(state, text), key=key, guard=guard)
+        move = Move(state, text, on_behalf)
+        return self._service.write(self.me(), ref, move, key=key, guard=guard)
 
     def edit(
         self,
@@ -139,3 +162,12 @@ class Embedded:
 
     def set_member(self, project: str, user: str, role: Role | None, *, key: str) -> ProjectInfo:
         return self._service.set_member(self.me(), project, user, role, key=key)
+
+    def put_session(self, record: SessionRecord) -> None:
+        self._service.put_session(self.me(), record)
+
+    def put_tail(self, session: str, text: str) -> None:
+        self._service.put_tail(self.me(), session, text)
+
+    def put_host(self, record: HostRecord) -> None:
+        self._service.put_host(self.me(), record)

@@ -10,7 +10,7 @@ written, not with the relative that it names.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from colony.core.ticket import Event, LeaseView, NewTicket, Ref, Ticket
@@ -104,7 +104,8 @@ def _move(ledger: Ledger, ticket: Ticket, move: Move) -> int:
     if move.state == ticket.state:
         return ledger.record(ticket.ref, Entry("comment", move.text)) if move.text else 0
     tickets.set_state(ledger.db, ticket.ref, move.state)
-    return ledger.record(ticket.ref, Entry("state", move.text, ticket.state, move.state))
+    entry = Entry("state", move.text, ticket.state, move.state, move.on_behalf)
+    return ledger.record(ticket.ref, entry)
 
 
 def _edit(ledger: Ledger, ticket: Ticket, edit: Edit) -> int:
@@ -192,9 +193,21 @@ def make_user(ledger: Ledger, name: str) -> people.User:
     owner = me.owner and not me.machine
     known = people.user(db, name)
     if known is None:
-        return people.add_user(db, name, machine=me.machine, owner=owner, at_ms=ledger.stamp.at_ms)
-    if owner and not known.owner and not known.machine:
+        known = people.add_user(db, name, machine=me.machine, owner=owner, at_ms=ledger.stamp.at_ms)
+    elif owner and not known.owner and not known.machine:
         people.make_owner(db, known.id)
-        for project in people.project_names(db):
-            ledger.refresh_project(project)
+    else:
+        return known
+    if owner:
+        _admin_everywhere(ledger, known)
     return people.User(known.id, known.name, known.machine, known.owner or owner)
+
+
+def _admin_everywhere(ledger: Ledger, owner: people.User) -> None:
+    """What an owner's words weigh has changed in each project: that is an event there."""
+    db, stamp = ledger.db, replace(ledger.stamp, me=replace(ledger.stamp.me, user_id=owner.id))
+    for project in people.project_names(db):
+        before = people.role(db, project, owner.id) or ""
+        if before != "admin":
+            history.add(db, stamp, project, Entry("member", owner.name, before, "admin"))
+        ledger.refresh_project(project)

@@ -6,9 +6,14 @@ U+FFFD. Invalid and TooLarge name the field.
 
 from __future__ import annotations
 
+import json
+import math
 import re
+from dataclasses import replace
 from typing import Final
 
+from colony.core.lines import Json, printable
+from colony.core.records import TAIL_MAX, HostRecord, SessionRecord
 from colony.core.ticket import NAME_PATTERN, SUBJECT_MAX, TEXT_MAX, Ref
 from colony.errors import Invalid, TooLarge
 
@@ -18,6 +23,11 @@ KEY_MAX: Final = 255
 """Characters in an idempotency key."""
 SOURCE_MAX: Final = 300
 """Characters in a source."""
+
+WORD_MAX: Final = 300
+"""Characters in a word of a record: a phase, a step, an outcome."""
+RECORD_MAX: Final = 512 * 1024
+"""Characters of a report, a verdict or a host's reading, as JSON."""
 
 _UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
 _BIGGEST: Final = 2**63 - 1
@@ -58,6 +68,57 @@ def user(value: str) -> str:
     if not value.strip():
         raise Invalid("user: empty")
     return _line(value, "user", USER_MAX)
+
+
+def session(record: SessionRecord) -> SessionRecord:
+    """What a host tells of a session, cut to size: news are shown, never decided on."""
+    if not record.id or len(record.id) > WORD_MAX or not record.id.isprintable():
+        raise Invalid("session: no name of a session")
+    if not math.isfinite(record.cost_usd) or record.cost_usd < 0:
+        raise Invalid("costUsd: must be a number of dollars")
+    for name in ("token", "started_ms", "ended_ms"):
+        value = getattr(record, name)
+        if value is not None and abs(value) > _BIGGEST:
+            raise Invalid(f"{name}: a number too large")
+    _record(record.report, "report")
+    _record(record.verdict, "verdict")
+    return replace(
+        record,
+        host=_word(record.host),
+        account=_word(record.account),
+        phase=_word(record.phase),
+        step=_word(record.step),
+        last_tool=_word(record.last_tool),
+        outcome=_word(record.outcome),
+    )
+
+
+def host(record: HostRecord) -> HostRecord:
+    """What a host tells of itself."""
+    if not record.name or len(record.name) > WORD_MAX or not record.name.isprintable():
+        raise Invalid("host: no name of a host")
+    for name in ("slots", "running"):
+        if not 0 <= getattr(record, name) <= _NUMBER_MAX:
+            raise Invalid(f"{name}: must be a count")
+    for name in ("quota", "memory", "disk", "iteration"):
+        _record(getattr(record, name), name)
+    return record
+
+
+def tail(value: str) -> str:
+    """The last `TAIL_MAX` bytes, cut between characters."""
+    clean = _UNSTORABLE.sub("\ufffd", value).encode()
+    return clean[-TAIL_MAX:].decode("utf-8", "ignore")
+
+
+def _word(value: str) -> str:
+    return printable(_UNSTORABLE.sub("\ufffd", value))[:WORD_MAX]
+
+
+def _record(value: Json, field: str) -> None:
+    size = 0 if value is None else len(json.dumps(value))
+    if size > RECORD_MAX:
+        raise TooLarge(f"{field}: {size} characters, at most {RECORD_MAX}")
 
 
 def is_project(value: str) -> bool:

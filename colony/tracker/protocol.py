@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from colony.core.records import HostRecord, SessionRecord
 from colony.core.ticket import LeaseView, Me, NewTicket, ProjectInfo, Ref, Role, State, Ticket
 from colony.tracker.reads import Reads
 
@@ -67,9 +68,20 @@ class Tracker(Reads, Protocol):
         self, ref: Ref, text: str, *, key: str, guard: Guard = ANY
     ) -> Written | Conflict: ...
     def move(
-        self, ref: Ref, state: State, *, key: str, text: str = "", guard: Guard = ANY
+        self,
+        ref: Ref,
+        state: State,
+        *,
+        key: str,
+        text: str = "",
+        guard: Guard = ANY,
+        on_behalf: int | None = None,
     ) -> Written | Conflict:
-        """To the state that stands already: `text` becomes a comment; no text, no change."""
+        """To the state that stands already: `text` becomes a comment; no text, no change.
+
+        `on_behalf`: the id of a person's comment that asks for this move (`core.behalf`), where a
+        machine may not make it by itself. Forbidden where that comment does not ask for it.
+        """
         ...
 
     def edit(
@@ -95,3 +107,14 @@ class Tracker(Reads, Protocol):
     def set_member(self, project: str, user: str, role: Role | None, *, key: str) -> ProjectInfo:
         """`role` None removes the member. A user that is not there yet is made, as a person."""
         ...
+
+    def put_session(self, record: SessionRecord) -> None:
+        """Tell of a session; machines only. No key: the newest word counts. One quick try, so
+        that nobody who holds a lease waits for it; lost where `sessions` is no feature."""
+        ...
+
+    def put_tail(self, session: str, text: str) -> None:
+        """The end of what a running session says; as `put_session`."""
+        ...
+
+    def put_host(self, record: HostRecord) -> None: ...

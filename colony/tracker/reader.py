@@ -6,17 +6,20 @@ from collections import defaultdict
 from collections.abc import Callable, Collection
 from typing import Final
 
-from colony.core.ticket import STATES, History, ProjectInfo, Ref, State, Ticket
+from colony.core.records import HostRecord, SessionRecord
+from colony.core.ticket import STATES, History, Me, ProjectInfo, Ref, Role, State, Ticket
 from colony.errors import Invalid, NotFound
 from colony.tracker import limits
 from colony.tracker.reads import Changes
-from colony.tracker.sql import history, people, tickets
+from colony.tracker.sql import history, people, records, tickets, tokens
 from colony.tracker.sql.engine import Engine, Transaction
 
 PAGE_MAX: Final = 10_000
 """Events in one answer of the feed."""
 
-FEATURES: Final = frozenset({"relations", "markdown", "feed", "expect", "idempotency", "me"})
+FEATURES: Final = frozenset(
+    {"relations", "markdown", "feed", "expect", "idempotency", "me", "onBehalf", "sessions"}
+)
 
 
 class Reader:
@@ -71,6 +74,39 @@ class Reader:
         with self._engine.reading() as db:
             need_project(db, name)
             return ProjectInfo(name, people.members(db, name))
+
+    def roles(self, me: Me) -> dict[str, Role]:
+        """The user's role in each project where it is a member."""
+        with self._engine.reading() as db:
+            return tokens.roles(db, me.user_id)
+
+    def version(self) -> str:
+        """Changes with every change of what is shown, and differs between stores that went their
+        own ways: `<store>-<last event>`."""
+        with self._engine.reading() as db:
+            return history.version(db)
+
+    def sessions(
+        self, project: str | None = None, number: int | None = None, *, running: bool = False
+    ) -> tuple[SessionRecord, ...]:
+        wanted = None if number is None else limits.integer(number)
+        with self._engine.reading() as db:
+            return records.sessions(db, project, wanted, running=running)
+
+    def session(self, session: str) -> SessionRecord:
+        with self._engine.reading() as db:
+            found = records.session(db, session)
+        if found is None:
+            raise NotFound(f"there is no session {session[:40]!a}")
+        return found
+
+    def tail(self, session: str) -> str:
+        with self._engine.reading() as db:
+            return records.tail(db, session)
+
+    def hosts(self) -> tuple[HostRecord, ...]:
+        with self._engine.reading() as db:
+            return records.hosts(db)
 
 
 def need_ticket(db: Transaction, ref: Ref) -> Ticket:

@@ -45,7 +45,7 @@ def check_write(actor: Actor, write: TicketWrite, state: State, *, held_by_perso
     match write:
         case Comment():
             return
-        case Move(wanted, _):
+        case Move(wanted):
             if wanted != state:
                 _check_move(actor, state, wanted)
                 if held_by_person and actor.me.machine:
@@ -68,6 +68,12 @@ def check_first_state(actor: Actor, state: State, *, has_parent: bool) -> None:
 def check_admin(actor: Actor) -> None:
     if actor.role != "admin":
         raise Forbidden(f"{actor} may not change members")
+
+
+def check_machine(me: Me) -> None:
+    """Records of sessions and hosts, and moves on behalf of somebody, are Colony's own."""
+    if not me.machine:
+        raise Forbidden(f"{me.user} is a person: only a machine may do that")
 
 
 def _check_move(actor: Actor, before: State, after: State) -> None:

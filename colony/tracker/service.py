@@ -11,12 +11,15 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from colony.core import behalf
 from colony.core.codec import from_json, to_json
+from colony.core.records import HostRecord, SessionRecord
 from colony.core.ticket import (
     ROLES,
+    History,
     Me,
     NewTicket,
     ProjectInfo,
@@ -31,10 +34,10 @@ from colony.tracker.ledger import Derive, Ledger
 from colony.tracker.protocol import ANY, Conflict, Created, Guard, Written
 from colony.tracker.reader import Reader, need_project, need_ticket
 from colony.tracker.roles import Actor
-from colony.tracker.sql import answers, history, people, tickets
+from colony.tracker.sql import answers, history, people, records, tickets
 from colony.tracker.sql.engine import Engine, Transaction
 from colony.tracker.sql.history import Stamp
-from colony.tracker.writes import Membership, TicketWrite, path_of, storable, storable_new
+from colony.tracker.writes import Membership, Move, TicketWrite, path_of, storable, storable_new
 
 Answer = TypeVar("Answer", Written, Created, ProjectInfo)
 
@@ -109,8 +112,12 @@ class Service(Reader):
             ticket = need_ticket(ledger.db, ref)
             _check_guard(guard, ticket)
             actor = _actor(ledger.db, me, ref.project)
-            held = ticket.state == "pending" and not history.state_set_by_machine(ledger.db, ref)
-            roles.check_write(actor, write, ticket.state, held_by_person=held)
+            if isinstance(write, Move) and write.on_behalf is not None:
+                _check_behalf(ledger.db, actor, ticket, write)
+            else:
+                held = ticket.state == "pending"
+                held = held and not history.state_set_by_machine(ledger.db, ref)
+                roles.check_write(actor, write, ticket.state, held_by_person=held)
             event = book.apply(ledger, ticket, write)
             return Written(event, event or ticket.last_event)
 
@@ -147,6 +154,29 @@ class Service(Reader):
         return self._once(
             Call(me, f"projects/{project}/members", key, membership), ProjectInfo, make
         )
+
+    def put_session(self, me: Me, record: SessionRecord) -> SessionRecord:
+        """The record as it is kept. NotFound: no such ticket."""
+        roles.check_machine(me)
+        record = limits.session(record)
+        with self._writing(me) as ledger:
+            need_ticket(ledger.db, record.ref)
+            records.put_session(ledger.db, record, ledger.stamp.at_ms)
+        return replace(record, updated_ms=ledger.stamp.at_ms)
+
+    def put_tail(self, me: Me, session: str, text: str) -> None:
+        """NotFound: no such session was told of."""
+        roles.check_machine(me)
+        with self._writing(me) as ledger:
+            if not records.put_tail(ledger.db, session, limits.tail(text)):
+                raise NotFound(f"there is no session {session[:40]!a}")
+
+    def put_host(self, me: Me, record: HostRecord) -> HostRecord:
+        roles.check_machine(me)
+        record = limits.host(record)
+        with self._writing(me) as ledger:
+            records.put_host(ledger.db, record, ledger.stamp.at_ms)
+        return replace(record, seen_ms=ledger.stamp.at_ms)
 
     @contextmanager
     def _writing(self, me: Me) -> Iterator[Ledger]:
@@ -187,3 +217,13 @@ def _check_guard(guard: Guard, ticket: Ticket) -> None:
 
 def _actor(db: Transaction, me: Me, project: str) -> Actor:
     return Actor(me, roles.role_of(me, people.role(db, project, me.user_id)), project)
+
+
+def _check_behalf(db: Transaction, actor: Actor, ticket: Ticket, move: Move) -> None:
+    assert move.on_behalf is not None
+    roles.check_machine(actor.me)
+    seen = History(ticket, history.of(db, ticket.ref))
+    admins = people.admins(db, ticket.ref.project)
+    why = behalf.why_not(seen, move.on_behalf, move.state, admins)
+    if why:
+        raise Forbidden(f"onBehalf: {why}")

@@ -19,6 +19,8 @@ class Comment:
 class Move:
     state: State
     text: str = ""
+    on_behalf: int | None = None
+    """Id of the person's comment that asks for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +78,8 @@ def storable(write: TicketWrite) -> TicketWrite:
             if not text.strip():
                 raise Invalid("text: empty")
             return Comment(limits.text(text, "text"))
-        case Move(state, text):
-            return Move(_state(state), limits.text(text, "text"))
+        case Move(state, text, on_behalf):
+            return Move(_state(state), limits.text(text, "text"), on_behalf)
         case Edit(subject, summary):
             return Edit(
                 None if subject is None else limits.subject(subject),

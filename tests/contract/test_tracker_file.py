@@ -466,7 +466,7 @@ def test_a_file_that_went_away_is_not_made_anew(path: Path) -> None:
 def old(path: Path) -> Path:
     """The same tickets in a file of the first schema."""
     with raw(path) as other:
-        for table in ("tokens", "sessions", "hosts"):
+        for table in ("tokens", "sessions", "hosts", "store"):
             other.execute(f"DROP TABLE {table}")
         other.execute("PRAGMA user_version = 1")
     return path

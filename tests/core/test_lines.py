@@ -30,6 +30,8 @@ def test_a_kind_is_its_first_words() -> None:
     own_words = {
         "cycle.nothing": "CYCLE —",
         "lease.row": "LEASE",
+        "ready.row": "READY",
+        "doctor.row": "DOCTOR",
         "report.ok": "REPORT OK",
         "work.controller_failed": "WORK OK, CONTROLLER FAILED",
         "check.controller_failed": "CHECK OK, CONTROLLER FAILED",

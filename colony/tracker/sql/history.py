@@ -25,6 +25,8 @@ class Entry:
     text: str = ""
     before: str = ""
     after: str = ""
+    on_behalf: int | None = None
+    """Id of the comment that asked for it."""
 
 
 def add(db: Transaction, stamp: Stamp, place: Ref | str, entry: Entry) -> int:
@@ -47,6 +49,7 @@ def add(db: Transaction, stamp: Stamp, place: Ref | str, entry: Entry) -> int:
         text=entry.text,
         old=entry.before,
         new=entry.after,
+        on_behalf=entry.on_behalf,
     )
     return event
 
@@ -55,6 +58,12 @@ def last(db: Transaction) -> int:
     """The newest event id of the whole tracker."""
     [(event,)] = db.rows("counter")
     return int(event)
+
+
+def version(db: Transaction) -> str:
+    """`<store>-<last event>`: the store's own name, and how far it has come."""
+    [(store,)] = db.rows("store_id")
+    return f"{store}-{last(db)}"
 
 
 def of(db: Transaction, ref: Ref) -> tuple[Event, ...]:

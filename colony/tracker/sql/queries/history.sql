@@ -5,8 +5,10 @@ UPDATE counter SET event = event + 1;
 SELECT event FROM counter;
 
 -- name: event_add
-INSERT INTO events (id, project, number, kind, author, user_id, machine, at_ms, text, old, new)
-VALUES (:id, :project, :number, :kind, :author, :user_id, :machine, :at_ms, :text, :old, :new);
+INSERT INTO events (id, project, number, kind, author, user_id, machine, at_ms, text, old, new,
+  on_behalf)
+VALUES (:id, :project, :number, :kind, :author, :user_id, :machine, :at_ms, :text, :old, :new,
+  :on_behalf);
 
 -- name: events_of
 SELECT id, kind, author, user_id, machine, at_ms, text, old, new FROM events
@@ -20,3 +22,6 @@ WHERE id > :after ORDER BY id LIMIT :limit;
 SELECT machine FROM events
 WHERE project = :project AND number = :number AND kind IN ('created', 'state')
 ORDER BY id DESC LIMIT 1;
+
+-- name: store_id
+SELECT id FROM store;

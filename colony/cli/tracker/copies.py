@@ -1,4 +1,4 @@
-"""`colony tracker`: care for the tracker itself."""
+"""`colony tracker backup`: a copy of the tracker's database."""
 
 from __future__ import annotations
 
@@ -7,17 +7,11 @@ from typing import Annotated
 
 import typer
 
-from colony.cli.verb import Context, verb, verbs
+from colony.cli.tracker.group import app
+from colony.cli.verb import Context, verb
 from colony.core.lines import Json, Line
 from colony.flow.wiring.readers import need_embedded
 from colony.tracker.places import backup as copy_to
-
-app = verbs(help="Care for the tracker itself.")
-
-
-@app.callback()
-def group() -> None:
-    """Care for the tracker itself."""
 
 
 @verb(app)

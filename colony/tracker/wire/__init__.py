@@ -1,0 +1,1 @@
+"""Wire: the tracker's values as the JSON API writes them (`docs/api.md`), both ways."""
