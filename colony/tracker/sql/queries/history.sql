@@ -14,6 +14,15 @@ VALUES (:id, :project, :number, :kind, :author, :user_id, :machine, :at_ms, :tex
 SELECT id, kind, author, user_id, machine, at_ms, text, old, new FROM events
 WHERE project = :project AND number = :number ORDER BY id;
 
+-- name: events_weighing
+-- At least those that core/weight.py says weigh: what is sorted out here is never made a value.
+SELECT id, kind, author, user_id, machine, at_ms, text, old, new FROM events
+WHERE project = :project AND number = :number AND (kind IN ('created', 'state')
+  OR (kind = 'comment' AND machine = 1
+    AND (text LIKE '%colony-%' OR text LIKE '%session % started on %'))
+  OR (kind = 'comment' AND machine = 0 AND lower(text) LIKE '%/prio%'))
+ORDER BY id;
+
 -- name: events_after
 SELECT project, number, id, kind, author, user_id, machine, at_ms, text, old, new FROM events
 WHERE id > :after ORDER BY id LIMIT :limit;
