@@ -57,7 +57,7 @@ def projects(context: Context) -> None:
 def member(
     context: Context,
     project: Annotated[str, typer.Argument(metavar="PROJECT", help="As tracker projects lists.")],
-    user: Annotated[str, typer.Argument(metavar="USER", help="A person; made where missing.")],
+    who: Annotated[str, typer.Argument(metavar="USER", help="A person; made where missing.")],
     role: Annotated[
         str | None, typer.Argument(metavar="ROLE", help=f"One of {', '.join(ROLES)}.")
     ] = None,
@@ -72,10 +72,10 @@ def member(
         raise UsageProblem(f"give a role ({', '.join(ROLES)}), or --remove")
     wanted = None if role is None else _role(role)
     with as_person(context) as tracker:
-        info = tracker.set_member(project, user, wanted, key=new_key())
-    is_now = next((each.role for each in info.members if each.user == user), None)
-    facts = {**_facts(info), "user": user, "role": is_now}
-    context.show.line(Line("member", _told(user, project, wanted, is_now), facts=facts))
+        info = tracker.set_member(project, who, wanted, key=new_key())
+    is_now = next((each.role for each in info.members if each.user == who), None)
+    facts = {**_facts(info), "user": who, "role": is_now}
+    context.show.line(Line("member", _told(who, project, wanted, is_now), facts=facts))
 
 
 def _told(user: str, project: str, wanted: Role | None, is_now: Role | None) -> str:

@@ -32,7 +32,7 @@ WHERE: Final = "tokens are made, listed and revoked"
 @verb(app)
 def token(
     context: Context,
-    user: Annotated[str, typer.Argument(metavar="USER", help="Who shows it; made where missing.")],
+    name: Annotated[str, typer.Argument(metavar="USER", help="Who shows it; made where missing.")],
     owner: Annotated[
         bool, typer.Option("--owner", help="USER is an owner from now on: admin in every project.")
     ] = False,
@@ -51,11 +51,11 @@ def token(
     """Make a token, and show it this one time."""
     if owner and machine:
         raise UsageProblem("--owner and --machine: a machine owns nothing, give one of them")
-    _check_name(context.settings, user, machine=machine)
+    _check_name(context.settings, name, machine=machine)
     there = zone(context.settings.tracker.tz)
     until_ms = _until_ms(expires, there)
     need_database(context.settings, WHERE)
-    wanted = Me(user, "", machine=machine, owner=owner)
+    wanted = Me(name, "", machine=machine, owner=owner)
     path = None if to is None else Path(to).absolute()
     fresh = fresh_file(context.settings)
     with store_of(context.settings, create=fresh is not None) as store:
