@@ -180,6 +180,8 @@ def set_member(ledger: Ledger, project: str, membership: Membership) -> None:
         )
     if user.machine and role == "admin":
         raise Invalid("role: a machine is never an admin")
+    if user.owner and role != "admin":
+        raise Invalid(f"role: {user.name} owns the tracker and is admin in every project")
     before = people.role(db, project, user.id)
     if role == before:
         return

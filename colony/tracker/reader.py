@@ -89,6 +89,8 @@ class Reader:
     def sessions(
         self, project: str | None = None, number: int | None = None, *, running: bool = False
     ) -> tuple[SessionRecord, ...]:
+        if project == "" or (number is not None and number < 1):
+            return ()
         wanted = None if number is None else limits.integer(number)
         with self._engine.reading() as db:
             return records.sessions(db, project, wanted, running=running)

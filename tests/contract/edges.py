@@ -111,6 +111,8 @@ def everything(tracker: Tracker) -> tuple[object, ...]:
         tracker.changes(0, 10_000),
         projects,
         [tracker.project(name) for name in projects],
+        tracker.sessions(),
+        tracker.hosts(),
     )
 
 

@@ -90,7 +90,7 @@ def after(db: Transaction, event: int, limit: int) -> tuple[FeedEvent, ...]:
 
 
 def state_set_by_machine(db: Transaction, ref: Ref) -> bool:
-    """Whether the state that the ticket is in now was set by a machine."""
+    """Whether the state that the ticket is in now was set by a machine, and on nobody's behalf."""
     [(machine,)] = db.rows("state_set_by_machine", project=ref.project, number=ref.number)
     return bool(machine)
 

@@ -28,7 +28,7 @@ SELECT project, number, id, kind, author, user_id, machine, at_ms, text, old, ne
 WHERE id > :after ORDER BY id LIMIT :limit;
 
 -- name: state_set_by_machine
-SELECT machine FROM events
+SELECT CASE WHEN on_behalf IS NULL THEN machine ELSE 0 END FROM events
 WHERE project = :project AND number = :number AND kind IN ('created', 'state')
 ORDER BY id DESC LIMIT 1;
 
