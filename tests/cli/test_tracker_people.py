@@ -166,7 +166,8 @@ def test_members_come_and_go(colony: Colony) -> None:
         "MEMBER bob has no role in shop"
     ]
     owner = colony("tracker", "member", "shop", "anna", "use")
-    assert "an owner is admin everywhere" in owner.out
+    assert (owner.code, owner.out) == (3, "")
+    assert "owns the tracker and is admin in every project" in owner.err
     [row] = colony("tracker", "projects", "--json").objects
     assert row["members"] == [{"user": "anna", "role": "admin"}]
 

@@ -73,16 +73,11 @@ def member(
     wanted = None if role is None else _role(role)
     with as_person(context) as tracker:
         info = tracker.set_member(project, who, wanted, key=new_key())
-    is_now = next((each.role for each in info.members if each.user == who), None)
-    facts = {**_facts(info), "user": who, "role": is_now}
-    context.show.line(Line("member", _told(who, project, wanted, is_now), facts=facts))
-
-
-def _told(user: str, project: str, wanted: Role | None, is_now: Role | None) -> str:
-    if is_now is None:
-        return f"{user} has no role in {project}"
-    owns = " still: an owner is admin everywhere" if is_now != wanted else ""
-    return f"{user} is {is_now} in {project}{owns}"
+    said = (
+        f"{who} has no role in {project}" if wanted is None else f"{who} is {wanted} in {project}"
+    )
+    facts = {**_facts(info), "user": who, "role": wanted}
+    context.show.line(Line("member", said, facts=facts))
 
 
 def _role(word: str) -> Role:
