@@ -14,6 +14,7 @@ from typing import Final
 from colony.core.records import TokenRow
 from colony.core.ticket import Me
 from colony.errors import Invalid, NotFound
+from colony.tracker import limits
 from colony.tracker.sql import tokens
 from colony.tracker.sql.engine import Engine
 
@@ -34,6 +35,8 @@ class Tokens:
         now_ms = self._clock()
         if expires_ms is not None and expires_ms <= now_ms:
             raise Invalid("expires: lies in the past")
+        if expires_ms is not None and expires_ms != limits.integer(expires_ms):
+            raise Invalid("expires: lies too far away")
         with self._engine.writing() as db:
             return tokens.add(db, user.user_id, _hashed(secret), now_ms, expires_ms)
 

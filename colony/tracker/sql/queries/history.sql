@@ -34,3 +34,6 @@ ORDER BY id DESC LIMIT 1;
 
 -- name: store_id
 SELECT id FROM store;
+
+-- name: store_renew
+UPDATE store SET id = lower(hex(randomblob(8)));
