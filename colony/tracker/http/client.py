@@ -238,7 +238,8 @@ class Http:
         content = None
         if request.body is not None:
             headers["content-type"] = "application/json"
-            content = json.dumps(request.body).encode()
+            # Halves of surrogate pairs are in no text that was made storable.
+            content = json.dumps(request.body, ensure_ascii=False).encode("utf-8", "replace")
         # As UTF-8: of str, httpx takes ASCII only.
         lines = [(name.encode(), value.encode()) for name, value in headers.items()]
         seconds = httpx.Timeout(patience.read_s, connect=patience.connect_s)

@@ -32,6 +32,8 @@ T = TypeVar("T")
 
 PAGE_MAX: Final = 10_000
 """Events asked for at once."""
+SAFE: Final = 2**53 - 1
+"""The largest whole number that every JSON program holds exactly."""
 LISTS_MAX: Final = 100_000
 """Parts of one list, before a server that never ends it is given up."""
 
@@ -86,7 +88,7 @@ class HttpReads:
         if states is not None:
             params["state"] = sorted(set(states))
         if since_ms is not None:
-            params["since"] = str(limits.integer(since_ms))
+            params["since"] = str(_safe(since_ms))
         return self._rows(params)
 
     def _rows(self, params: Params) -> tuple[Ticket, ...]:
@@ -110,7 +112,7 @@ class HttpReads:
         return self._one(f"/api/tickets/{ref.project}/{ref.number}", wire.history)
 
     def changes(self, after: int, limit: int = 1000) -> Changes:
-        asked = limits.integer(after)
+        asked = _safe(after)
         params = {"after": str(asked), "limit": str(max(1, min(limit, PAGE_MAX)))}
         answer = self._http.get("/api/events", params, etag=f'"{asked}"')
         if answer.status == 304:
@@ -136,7 +138,7 @@ class HttpReads:
         if project is not None:
             params["project"] = project
         if number is not None:
-            params["number"] = str(limits.integer(number))
+            params["number"] = str(_safe(number))
         if running:
             params["open"] = "1"
         answer = self._fields("/api/sessions", params)
@@ -199,6 +201,11 @@ def _counted(row: Fields) -> tuple[str, dict[State, int]]:
     given = wire.fields(row.values.get("tickets") or {}, f"{row.path}.tickets")
     counts = {state: given.number(state) for state in given.values if is_state(state)}
     return row.text("name", None), counts
+
+
+def _safe(value: int) -> int:
+    """The nearest number that a server need take."""
+    return max(-SAFE, min(value, SAFE))
 
 
 def _number(etag: str, default: int) -> int:
