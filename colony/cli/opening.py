@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from colony.cli.reaching import is_remote, tracker_of
 from colony.cli.verb import Context
 from colony.config import Settings
 from colony.core.lines import Line
 from colony.core.ticket import Ref
 from colony.errors import UsageProblem
-from colony.flow.wiring.trackers import open_tracker
 from colony.host.chance import SystemChance
 from colony.tracker.protocol import Tracker
 
@@ -21,7 +21,7 @@ def as_person(context: Context, *, create: bool = False) -> Iterator[Tracker]:
     """The tracker as `COLONY_PERSON` sees it. With `create` it is made where there is none."""
     check_person(context.settings)
     fresh = fresh_file(context.settings) if create else None
-    tracker = open_tracker(context.settings, as_person=True, create=create)
+    tracker = tracker_of(context, as_person=True, create=create)
     try:
         if fresh:
             context.show.line(made_line(fresh))
@@ -47,9 +47,10 @@ def check_person(settings: Settings) -> None:
     """UsageProblem where a person comes under Colony's own name.
 
     A tracker keeps what a name was first: as a person, Colony could never write under it again.
+    On a server the tokens say who is who.
     """
     tracker = settings.tracker
-    if tracker.person == tracker.user:
+    if not is_remote(settings) and tracker.person == tracker.user:
         raise UsageProblem(
             f"you and Colony itself would both be {tracker.user} in the tracker: set COLONY_PERSON "
             "to your own name (default: your login name), or COLONY_USER to another one for Colony"
