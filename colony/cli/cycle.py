@@ -14,8 +14,8 @@ from colony.core.session import Facts
 from colony.core.ticket import Ref
 from colony.errors import Busy, Refused
 from colony.flow.observe import look
-from colony.flow.runs import interrupted
-from colony.flow.starting import Order, folder_taken, rehearse, work_on
+from colony.flow.runs import folder_taken, interrupted
+from colony.flow.starting import Order, rehearse, work_on
 from colony.flow.wiring.sessions import Outfit
 from colony.host.clock import SystemClock
 

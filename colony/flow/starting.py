@@ -11,7 +11,6 @@ from typing import Final
 from colony.core.last_line import Ended, ended
 from colony.core.lines import Line
 from colony.core.ports import Range
-from colony.core.project import Project
 from colony.core.session import Facts, phase_of
 from colony.core.ticket import Ref
 from colony.errors import Busy, Refused
@@ -23,8 +22,7 @@ from colony.flow.wiring.sessions import Outfit, bench_of, setup_of
 from colony.host.chance import SystemChance
 from colony.host.clock import SystemClock
 from colony.host.journal import Garbage, RunFolder
-from colony.host.lock import is_locked, lock_file
-from colony.host.registry import Registry, folders_of
+from colony.host.lock import lock_file
 
 LOCK_WAIT_S: Final = 0.5
 """Whoever asks whether a folder is locked holds its lock for an instant."""
@@ -83,13 +81,6 @@ def _go_on(outfit: Outfit, order: Order, folder: RunFolder) -> Ended:
         outfit.emit(Line("work.again", text, str(order.ref), facts.session))
         session, step = work.go_on(bench, facts, post=order.post)
         return ended(session.facts, step, "work")
-
-
-def folder_taken(registry: Registry, home: Path, ref: Ref) -> bool:
-    """Another session works in the dev folder of this ticket's project."""
-    project = registry.projects.get(ref.project)
-    folder = folders_of(project, home).dev if isinstance(project, Project) else None
-    return folder is not None and is_locked(folder)
 
 
 @contextlib.contextmanager

@@ -43,7 +43,8 @@ def new_lines(path: Path, since: int) -> tuple[tuple[str, ...], int]:
     end = data.rfind(b"\n") + 1
     if not end:
         return (), since + (CHUNK if len(data) == CHUNK else 0)
-    return tuple(data[:end].decode("utf-8", "replace").splitlines()), since + end
+    # JSON may hold other characters that Python takes for the end of a line.
+    return tuple(data[: end - 1].decode("utf-8", "replace").split("\n")), since + end
 
 
 @contextlib.contextmanager

@@ -18,7 +18,6 @@ from colony.errors import ColonyError, Refused
 from colony.flow import runs
 from colony.flow.briefing import Wanted, gather, project_of
 from colony.flow.observe import Viewpoint
-from colony.flow.starting import folder_taken
 from colony.flow.wiring.sessions import (
     agent_for,
     containment_of,
@@ -144,5 +143,5 @@ def _ports(asked: Asked) -> None:
 
 def _folder(asked: Asked) -> None:
     place = asked.settings.place
-    if folder_taken(asked.view.registry, place.home, asked.ref):
+    if runs.folder_taken(asked.view.registry, place.home, asked.ref):
         raise Refused("another session works in its dev folder")

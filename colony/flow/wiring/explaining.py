@@ -11,8 +11,7 @@ from colony.core.lines import Line
 from colony.core.pick import pick
 from colony.core.ticket import Ref
 from colony.flow.observe import Viewpoint, look, look_at
-from colony.flow.runs import interrupted
-from colony.flow.starting import folder_taken
+from colony.flow.runs import folder_taken, interrupted
 from colony.flow.wiring.checks import Asked, own_reasons
 from colony.host.clock import SystemClock
 from colony.tracker.reads import Reads
