@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Annotated
 
 import typer
 
 from colony.cli.looking import looking
 from colony.cli.options import DryRun
-from colony.cli.show import Row
+from colony.cli.show import Row, Show
 from colony.cli.verb import Context, verb, verbs
 from colony.core.lines import Line
 from colony.core.prune import Bounds
+from colony.core.records import SessionRecord
 from colony.core.spans import parse_span
 from colony.errors import Busy, NotFound, Refused, Unreachable, UsageProblem
 from colony.flow.pruning import Sweep
 from colony.flow.pruning import prune as remove
-from colony.flow.session_view import COLUMNS, Seen, cells, facts_line, in_full
+from colony.flow.session_view import COLUMNS, Seen, cells, facts_line, in_full, told_in_full
 from colony.flow.sightings import (
     Kept,
     Sighting,
@@ -129,9 +130,21 @@ def _list(context: Context, last: int | None) -> int:
     shown = (
         everything if last is None else everything[len(everything) - min(last, len(everything)) :]
     )
-    context.show.table(COLUMNS, [Row(facts_line(one, seen), cells(one, seen)) for one in shown])
+    _table(context.show, [one for one in shown if not isinstance(one, Unreadable)], seen)
+    for one in shown:
+        if isinstance(one, Unreadable):
+            context.show.line(facts_line(one, seen))
     context.show.line(_count(everything, len(shown)))
     return 0
+
+
+def _table(show: Show, found: Sequence[Kept | Told], seen: Seen) -> None:
+    rows = [Row(facts_line(one, seen), cells(one, seen)) for one in found]
+    if not any(row.cells[-1] for row in rows):
+        # All of them are of this host: a column less.
+        show.table(COLUMNS[:-1], [Row(row.line, row.cells[:-1]) for row in rows])
+    else:
+        show.table(COLUMNS, rows)
 
 
 def _elsewhere(context: Context, known: Collection[str]) -> tuple[Told, ...]:
@@ -181,15 +194,16 @@ def _one(context: Context, session: str) -> int:
         for line in in_full(found, folder.path, seen):
             context.show.line(line, "bold" if line.kind == "session" else "")
         return 0
-    context.show.line(facts_line(told_of(context, session), seen), "bold")
+    for line in told_in_full(_told_of(context, session), seen):
+        context.show.line(line, "bold" if line.kind == "session" else "")
     return 0
 
 
-def told_of(context: Context, session: str) -> Told:
+def _told_of(context: Context, session: str) -> SessionRecord:
     """A session that has no run folder here, as the tracker was told of it. `NotFound`."""
     with looking(context) as tracker:
         try:
-            return Told(tracker.session(session))
+            return tracker.session(session)
         except NotFound:
             runs = context.settings.place.runs_dir
             raise NotFound(f"there is no session {session} in {runs}, nor in the tracker") from None

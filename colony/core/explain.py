@@ -159,8 +159,10 @@ def remedy_of(ticket: Ticket, code: Code) -> str:
             )
         case "pending" | "asked":
             return _answer(ticket) or f"let it go on: colony ticket state {named} open"
-        case "leased" | "parked":
-            return f"look at it: colony sessions {session}" if session else ""
+        case "leased":
+            return f"watch it: colony tail {named}"
+        case "parked":
+            return f"look at it: colony sessions {session}"
         case "built":
             return f"after the deploy: colony deployed {named}"
         case "silent":

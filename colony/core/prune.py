@@ -29,7 +29,10 @@ def needed(facts: Facts, tickets: Mapping[Ref, Ticket]) -> str:
     `tickets` are the tracker's rows, all of them.
     """
     if facts.outcome is None:
-        return f"it has not ended ({phase_of(facts)})"
+        phase = phase_of(facts)
+        if phase in ("reported", "judged", "posting"):
+            return f"its result is not posted ({phase})"
+        return f"it has not ended ({phase})"
     if any(each.status == "planned" for each in facts.outbox):
         return "not all of its outcome is posted"
     ticket = tickets.get(facts.ticket)

@@ -34,6 +34,15 @@ def show_span(ms: int) -> str:
     return f"{ms // DAY_MS} d"
 
 
+def brief_span(ms: int) -> str:
+    """`45 s`, `12 min`, `3 h`, `40 d`: its largest unit alone, for a column."""
+    ms = max(0, ms)
+    for large, word in ((DAY_MS, "d"), (HOUR_MS, "h"), (MINUTE_MS, "min")):
+        if ms >= large:
+            return f"{ms // large} {word}"
+    return f"{ms // SECOND_MS} s"
+
+
 def _two(ms: int, large: int, large_word: str, small: int, small_word: str) -> str:
     rest = ms % large // small
     return f"{ms // large} {large_word}" + (f" {rest} {small_word}" if rest else "")

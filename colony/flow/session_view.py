@@ -13,7 +13,7 @@ from colony.core.markers import utc
 from colony.core.outbox import Effect
 from colony.core.records import SessionRecord
 from colony.core.session import Facts, PartFacts, phase_of
-from colony.core.spans import show_bytes, show_span
+from colony.core.spans import brief_span, show_bytes, show_span
 from colony.flow.sightings import Kept, Sighting, Told, Unreadable
 from colony.host.sizes import Size, size_of
 
@@ -35,64 +35,89 @@ class Seen:
 
 # --- a list ----------------------------------------------------------------------------------
 
-COLUMNS: Final = ("session", "ticket", "phase", "began", "took", "cost", "how it stands", "host")
+COLUMNS: Final = ("session", "ticket", "stands", "age", "took", "cost", "on host")
 
 
-def cells(one: Sighting, seen: Seen) -> tuple[str, ...]:
-    """What a list shows of it, a column each."""
+def cells(one: Kept | Told, seen: Seen) -> tuple[str, ...]:
+    """What a list shows of it, a column each: narrow enough that no name is ever cut. The host
+    stands there only where it is another one."""
     match one:
         case Kept(facts, running):
             stand = stand_of(facts, seen.host, seen.now_ms, running=running)
+            here = facts.host.casefold() == seen.host.casefold()
             return (
                 facts.session,
                 str(facts.ticket),
-                phase_of(facts),
-                f"{show_span(seen.now_ms - facts.started_ms)} ago",
+                stand.word,
+                brief_span(seen.now_ms - facts.started_ms),
                 _took(facts, seen.now_ms, running=running),
                 _cost(facts),
-                stand.word,
-                clip(facts.host, 40),
+                "" if here else clip(facts.host, 20),
             )
         case Told(record):
             return _cells_told(record, seen)
-        case Unreadable(session, reason):
-            return (session, "?", "unreadable", "", "", "", clip(reason, WORDS_MAX), "")
 
 
 def _cells_told(record: SessionRecord, seen: Seen) -> tuple[str, ...]:
     began, ended = record.started_ms, record.ended_ms
     until = ended if ended is not None else record.updated_ms
+    going = "running" if ended is None and record.phase != "ended" else "ended"
     return (
         clip(record.id, 40),
         str(record.ref),
-        clip(record.phase, 20),
-        "" if began is None else f"{show_span(seen.now_ms - began)} ago",
-        "" if began is None else show_span(until - began),
+        clip(record.outcome, 20) or going,
+        "" if began is None else brief_span(seen.now_ms - began),
+        "" if began is None else brief_span(until - began),
         f"${record.cost_usd:.2f}",
-        clip(record.outcome or record.step, 60),
-        f"{clip(record.host, 40)} (told {show_span(seen.now_ms - record.updated_ms)} ago)",
+        clip(record.host, 20),
     )
 
 
 def facts_line(one: Sighting, seen: Seen) -> Line:
     """The same, for programs; its text is that of the columns."""
-    text = "  ".join(each for each in cells(one, seen) if each)
     match one:
         case Kept(facts, running):
-            return Line(
-                "session", text, str(facts.ticket), facts.session,
-                facts=_json_of(facts, seen, running=running),
-            )  # fmt: skip
+            more = _json_of(facts, seen, running=running)
+            text = _joined(cells(one, seen))
+            return Line("session", text, str(facts.ticket), facts.session, facts=more)
         case Told(record):
-            told: dict[str, Json] = {
-                "host": record.host, "phase": record.phase, "outcome": record.outcome or None,
-                "startedMs": record.started_ms, "endedMs": record.ended_ms,
-                "costUsd": record.cost_usd, "toldMs": record.updated_ms, "here": False,
-            }  # fmt: skip
-            return Line("session", text, str(record.ref), record.id, facts=told)
+            return _told_line(record, _joined(cells(one, seen)))
         case Unreadable(session, reason):
             bad: dict[str, Json] = {"unreadable": reason, "here": True}
+            text = f"{session} UNREADABLE: {clip(reason, WORDS_MAX)}"
             return Line("session", text, None, session, facts=bad)
+
+
+def _joined(texts: tuple[str, ...]) -> str:
+    return "  ".join(each for each in texts if each)
+
+
+def _told_line(record: SessionRecord, text: str) -> Line:
+    told: dict[str, Json] = {
+        "host": record.host, "phase": record.phase, "outcome": record.outcome or None,
+        "startedMs": record.started_ms, "endedMs": record.ended_ms,
+        "costUsd": record.cost_usd, "toldMs": record.updated_ms, "here": False,
+    }  # fmt: skip
+    return Line("session", text, str(record.ref), record.id, facts=told)
+
+
+def told_in_full(record: SessionRecord, seen: Seen) -> Iterator[Line]:
+    """A session of another host, as far as the tracker was told of it."""
+    cost = f"${record.cost_usd:.2f}"
+    phase = clip(record.phase, 40) + (f": {clip(record.outcome, 60)}" if record.outcome else "")
+    yield _told_line(record, f"{clip(record.id, 40)} {record.ref} {phase} · {cost}")
+    told = show_span(seen.now_ms - record.updated_ms)
+    host = clip(record.host, 60)
+    for text in (
+        f"on host {host}, told {told} ago",
+        f"began {utc(record.started_ms)}" if record.started_ms is not None else "",
+        f"ended {utc(record.ended_ms)}" if record.ended_ms is not None else "",
+        f"does: {clip(record.step, WORDS_MAX)}" if record.step else "",
+        f"last tool: {clip(record.last_tool, WORDS_MAX)}" if record.last_tool else "",
+        f"its files are on {host}: colony sessions {clip(record.id, 40)} there shows more",
+    ):
+        if text:
+            yield Line("session.text", text, str(record.ref), record.id)
 
 
 def _json_of(facts: Facts, seen: Seen, *, running: bool) -> dict[str, Json]:
@@ -107,9 +132,10 @@ def _json_of(facts: Facts, seen: Seen, *, running: bool) -> dict[str, Json]:
 
 
 def _took(facts: Facts, now_ms: int, *, running: bool) -> str:
+    """How long it went on; nothing for one that was left, since nobody knows when."""
     if facts.ended_ms is not None:
-        return show_span(facts.ended_ms - facts.started_ms)
-    return show_span(now_ms - facts.started_ms) if running else ""
+        return brief_span(facts.ended_ms - facts.started_ms)
+    return brief_span(now_ms - facts.started_ms) if running else ""
 
 
 def _cost(facts: Facts) -> str:

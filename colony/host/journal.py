@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from colony.core.lines import Json, clip
-from colony.core.strict_json import Problems, dump_json, load_json, value_problems
+from colony.core.strict_json import WHOLE, Problems, dump_json, load_json, value_problems
 from colony.errors import ColonyError, Refused
 from colony.host.chance import SESSION
 from colony.host.files import (
@@ -141,7 +141,9 @@ class RunFolder:
         except (ColonyError, UnicodeDecodeError) as problem:
             return Garbage(f"{self.session}: {RECORD}: {problem}")
         if isinstance(record, Problems):
-            return Garbage(f"{self.session}: {RECORD}: {record.lines[0]}")
+            return Garbage(
+                f"{self.session}: {RECORD}: {record.lines[0].removeprefix(f'{WHOLE}: ')}"
+            )
         if not isinstance(record, dict):
             return Garbage(f"{self.session}: {RECORD}: is no JSON object")
         if record.get("version") != version:
