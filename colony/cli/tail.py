@@ -17,7 +17,7 @@ from colony.core.ticket import Ref
 from colony.errors import NotFound
 from colony.flow.sightings import Kept, sightings
 from colony.flow.tailing import Watch, follow, follow_told
-from colony.flow.wiring.sessions import agent_for
+from colony.flow.wiring.agents import agent_for
 from colony.host.clock import SystemClock
 from colony.host.journal import RunFolder
 

@@ -73,16 +73,17 @@ class _Pruning:
         if self._sweep.dry_run:
             return self._gone(one.session, what, size_of(folder.path), str(one.facts.ticket))
         try:
-            away, size = self._put_away(folder, newer)
+            away = self._put_away(folder, newer)
         except Needed as needs:
             return self._keep(one, needs.line)
         except Busy:
             raise
         except ColonyError as problem:
             return self._fail(one.session, problem.line)
+        size = size_of(self._sweep.runs / away)
         return self._remove(one.session, what, away, size, str(one.facts.ticket))
 
-    def _put_away(self, folder: RunFolder, newer: int) -> tuple[str, Size]:
+    def _put_away(self, folder: RunFolder, newer: int) -> str:
         """Renamed while nobody can start, take up or check a session in it."""
         with home_locked(self._sweep.home), _session_locked(folder):
             again = sighted(folder)
@@ -91,8 +92,7 @@ class _Pruning:
             why = self._why_kept(Kept(again.facts, running=False), newer)
             if why:
                 raise Needed(why)
-            size = size_of(folder.path)
-            return put_away(folder), size
+            return put_away(folder)
 
     def _why_kept(self, one: Kept, newer: int) -> str:
         if one.running:

@@ -17,8 +17,8 @@ from colony.core.spans import brief_span, show_bytes, show_span
 from colony.flow.sightings import Kept, Sighting, Told, Unreadable
 from colony.host.sizes import Size, size_of
 
-DENIALS_MAX: Final = 5
-"""Denials of a part that are shown one by one."""
+ENTRIES_MAX: Final = 5
+"""Denials of a part, and what was ended after it, that are shown one by one."""
 FILES_MAX: Final = 60
 """Files of a session that are shown one by one."""
 WORDS_MAX: Final = 200
@@ -172,7 +172,7 @@ def _head(facts: Facts, stand: Stand, seen: Seen, *, running: bool) -> Line:
 
 
 def _part(facts: Facts, part: PartFacts, seen: Seen) -> Iterator[Line]:
-    runner = facts.setup.controller if part.kind == "check" else facts.setup.worker
+    runner = facts.setup.runner(part.kind)
     until = part.ended_ms if part.ended_ms is not None else seen.now_ms
     ended = str(part.ended) if part.ended is not None else "not ended"
     cost = f"${part.cost_usd:.2f}" if part.cost_known else "cost not known"
@@ -190,12 +190,11 @@ def _part(facts: Facts, part: PartFacts, seen: Seen) -> Iterator[Line]:
         "files": part.folder,
     }  # fmt: skip
     yield Line("session.part", text, str(facts.ticket), facts.session, facts=more)
-    for denial in part.denials[:DENIALS_MAX]:
-        yield _text(facts, f"  denied: {clip(denial, WORDS_MAX)}")
-    if len(part.denials) > DENIALS_MAX:
-        yield _text(facts, f"  and {len(part.denials) - DENIALS_MAX} more")
-    for told in part.cleanup[:DENIALS_MAX]:
-        yield _text(facts, f"  cleanup: {clip(told, WORDS_MAX)}")
+    for what, entries in (("denied", part.denials), ("cleanup", part.cleanup)):
+        for entry in entries[:ENTRIES_MAX]:
+            yield _text(facts, f"  {what}: {clip(entry, WORDS_MAX)}")
+        if len(entries) > ENTRIES_MAX:
+            yield _text(facts, f"  {what}: and {len(entries) - ENTRIES_MAX} more")
 
 
 def _state(facts: Facts) -> Iterator[str]:

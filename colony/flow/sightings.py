@@ -9,6 +9,7 @@ from pathlib import Path
 from colony.core.records import SessionRecord
 from colony.core.session import Facts
 from colony.flow.runs import facts_of
+from colony.host.chance import named_ms
 from colony.host.journal import Garbage, RunFolder, list_runs, misplaced
 from colony.host.lock import is_locked
 from colony.tracker.reads import Reads
@@ -86,14 +87,12 @@ def in_order(found: Sequence[Sighting]) -> tuple[Sighting, ...]:
     return tuple(sorted(found, key=_age))
 
 
-def _age(one: Sighting) -> tuple[str, int, str]:
-    """By the minute in the session's name, which every session has, then by its own start."""
+def _age(one: Sighting) -> tuple[int, str]:
+    """By its start; of one that does not tell it, by the minute in its name."""
     match one:
         case Kept(facts):
-            started = facts.started_ms
-        case Told(record):
-            started = record.started_ms or 0
-        case Unreadable():
-            started = 0
-    minute = one.session[:15]
-    return minute, started, one.session
+            return facts.started_ms, one.session
+        case Told(record) if record.started_ms is not None:
+            return record.started_ms, one.session
+        case _:
+            return named_ms(one.session), one.session

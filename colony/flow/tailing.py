@@ -17,12 +17,10 @@ from colony.core.session import Facts, PartFacts, Runner, phase_of
 from colony.core.spans import show_span
 from colony.core.turn import Step
 from colony.errors import ColonyError, NotFound, Refused, Unreachable
-from colony.flow.assignment import runner_of
-from colony.flow.part import STREAM
 from colony.flow.sightings import Kept, Unreadable, sighted
 from colony.host.clock import Clock
 from colony.host.journal import RunFolder
-from colony.host.streams import new_lines
+from colony.host.streams import STREAM, new_lines
 from colony.tracker.reads import Reads
 
 STEP_MAX: Final = 200
@@ -148,7 +146,7 @@ class _Reader:
 
     def news(self) -> Iterator[Line]:
         try:
-            agent = self._agent_for(runner_of(self._facts, self._part.kind))
+            agent = self._agent_for(self._facts.setup.runner(self._part.kind))
             while True:
                 before = self._read
                 lines, self._read = new_lines(self._stream, before)
@@ -186,7 +184,7 @@ def _begin(one: Kept, watch: Watch) -> Line:
 
 
 def _part_line(facts: Facts, part: PartFacts, what: str) -> Line:
-    runner = runner_of(facts, part.kind)
+    runner = facts.setup.runner(part.kind)
     by = f"{clip(runner.agent, 40)} ({clip(runner.model, 60)})"
     text = f"{facts.session} part {part.number} {part.kind} by {by} {what}"
     more: dict[str, Json] = {

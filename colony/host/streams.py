@@ -11,6 +11,8 @@ from typing import IO, Final
 
 from colony.host.files import Unsafe, folder_at
 
+STREAM: Final = "stream.jsonl"
+"""What the file is called in the folder of a part."""
 LINE_MAX: Final = 16 * 1024 * 1024
 """Bytes of one line that are read; the rest of a longer one is passed over."""
 CHUNK: Final = 1024 * 1024

@@ -22,6 +22,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -41,7 +43,8 @@ def make_worked(folder: Path) -> Stage:
     stage.register("shop")
     for subject in ("A cart", "A lamp", "A \x1b[31mred chair"):
         stage.ticket(subject=subject)
-    stage.script(work=[{"run": "echo cart"}, answer()])
+    denied = [{"deny": "Bash", "detail": f"rm \x1b[31m-rf {at}"} for at in range(7)]
+    stage.script(work=[*denied, {"run": "echo cart"}, answer()])
     for number, post in (("1", ["--post"]), ("2", ["--post"]), ("3", [])):
         assert stage("work", "shop", number, *post).code == 0
     stage.move(Ref("shop", 1), "done")
@@ -188,6 +191,8 @@ def test_one_in_full(worked: Stage) -> None:
         ):
             assert part in told
         assert "  file: parts/1-work/stream.jsonl (" in told
+        assert told.count("    denied: Bash: rm \\x1b[31m-rf ") == 5
+        assert "    denied: and 2 more" in told
         assert last == (
             f"  its result is kept and not posted — post it: colony check runs/{session} --post"
         )
@@ -366,3 +371,20 @@ def test_a_thousand_folders_are_listed_quickly(stage: Stage) -> None:
     many = min(took() for _ in range(3))
     # About a second on an ordinary machine, of which the start of the program is a quarter.
     assert many < 12 * few, (few, many)
+
+
+@pytest.mark.parametrize("words", [["sessions", "--json"], ["sessions"], ["tail"]])
+def test_looking_loads_nothing_heavy(worked: Stage, words: list[str]) -> None:
+    if words == ["tail"]:
+        words = ["tail", worked.runs[0].name]
+    script = (
+        "import sys; from colony.cli.app import main; code = main(sys.argv[1:]);"
+        "print('\\n'.join(sys.modules), file=sys.stderr); sys.exit(code)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, *words],
+        cwd=worked.cwd, env=worked.environ, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0
+    heavy = {"rich", "httpx", "jsonschema", "jinja2", "fastapi", "psutil", "pydantic"}
+    assert not set(done.stderr.split()) & heavy

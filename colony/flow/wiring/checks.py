@@ -18,8 +18,8 @@ from colony.errors import ColonyError, Refused
 from colony.flow import runs
 from colony.flow.briefing import Wanted, gather, project_of
 from colony.flow.observe import Viewpoint
+from colony.flow.wiring.agents import agent_for
 from colony.flow.wiring.sessions import (
-    agent_for,
     containment_of,
     runner_of,
     runners_of,

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from colony.coding.claude import Claude
 from colony.coding.protocol import CodingAgent
-from colony.coding.stand_in.agent import StandIn
 from colony.config import Settings
 from colony.core.allowlist import allowed
 from colony.core.ports import Range
@@ -24,6 +22,7 @@ from colony.flow.following import ShowDoing
 from colony.flow.observe import Viewpoint
 from colony.flow.part import Place
 from colony.flow.render import Templates
+from colony.flow.wiring.agents import agent_for
 from colony.flow.work import only_posts
 from colony.host.box import Containment, detect
 from colony.host.call import call
@@ -144,16 +143,6 @@ def _program(settings: Settings, agent: str) -> str:
     if agent == "claude":
         return settings.work.claude
     return str(settings.work.stand_in_script or "")
-
-
-def agent_for(runner: Runner) -> CodingAgent:
-    match runner.agent:
-        case "claude":
-            return Claude(runner.program)
-        case "stand-in":
-            return StandIn(Path(runner.program) if runner.program else None)
-        case _:
-            raise UsageProblem(f"no coding agent is called {runner.agent}")
 
 
 def version_asker(environ: Mapping[str, str]) -> VersionProblem:
