@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -90,10 +91,10 @@ def test_each_session_has_a_line(worked: Stage) -> None:
     stands = {line.split()[2]: line for line in rows}
     assert " posted " in stands["shop#1"]
     assert " not posted " in stands["shop#3"]
-    assert all("$0.0" in line for line in rows)
+    assert all("$0." in line for line in rows)
     assert count == "SESSIONS: 3 in all, 0 running, 1 unfinished or not posted"
     last = worked("sessions", "--last", "1").lines
-    assert last[0].split() == rows[-1].split()
+    assert last[0].split()[:3] == rows[-1].split()[:3]
     assert last[1].endswith("the newest 1 shown")
     objects = valid(worked("sessions", "--json"))
     assert [each["session"] for each in objects[:-1]] == [line.split()[1] for line in rows]
@@ -236,9 +237,13 @@ def test_a_dry_run_changes_nothing(stage: Stage) -> None:
     assert everything(stage.home) == before
     assert done.lines[-1].startswith("SESSIONS: 1 would be removed, 2 kept; ")
     real = stage("sessions", "--prune", "--keep", "0")
-    assert [line.replace("would be removed", "removed") for line in done.lines[:-1]] == (
-        real.lines[:-1]
-    )
+    assert ageless(done.lines[:-1]) == ageless(real.lines[:-1])
+
+
+def ageless(lines: list[str]) -> list[str]:
+    """What was done, without when."""
+    text = "\n".join(lines).replace("would be removed", "removed")
+    return re.sub(r"ended [0-9]+ (s|min) ago", "ended", text).splitlines()
 
 
 @pytest.mark.parametrize(
