@@ -35,6 +35,7 @@ class Verb:
 PANELS: Final[dict[str, tuple[Verb, ...]]] = {
     "By hand": (
         Verb("next", "Say which ticket is next, and why the others wait."),
+        Verb("explain", "Say why a ticket would be started now, or not."),
         Verb("brief", "Write the text that a worker starts with."),
         Verb("work", "Run one worker on one ticket, then its check."),
         Verb("check", "Check the report of a session again, or post it."),
@@ -48,6 +49,8 @@ PANELS: Final[dict[str, tuple[Verb, ...]]] = {
     ),
     "Help": (
         Verb("init", "Register a project folder."),
+        Verb("sessions", "List sessions, look into one, remove old ones."),
+        Verb("tail", "Follow a running session."),
         Verb("demo", "Work three sample tickets, without any account."),
     ),
     "In a checkout": (

@@ -10,17 +10,14 @@ from colony.cli.work import Ports, ports_of
 from colony.core.last_line import Ended
 from colony.core.lines import Line
 from colony.core.pick import pick
-from colony.core.project import Project
 from colony.core.session import Facts
-from colony.core.ticket import Ref, Ticket
+from colony.core.ticket import Ref
 from colony.errors import Busy, Refused
 from colony.flow.observe import look
-from colony.flow.runs import interrupted
+from colony.flow.runs import folder_taken, interrupted
 from colony.flow.starting import Order, rehearse, work_on
 from colony.flow.wiring.sessions import Outfit
 from colony.host.clock import SystemClock
-from colony.host.lock import is_locked
-from colony.host.registry import folders_of
 
 app = verbs()
 
@@ -75,19 +72,11 @@ def choose(context: Context, outfit: Outfit) -> Ref | None:
     found = pick(look(outfit.tracker, outfit.view))
     show_next(context, found)
     for one in found.eligible:
-        if not _is_taken(outfit, one.ticket):
+        if not folder_taken(outfit.view.registry, outfit.settings.place.home, one.ticket.ref):
             return one.ticket.ref
         text = f"{one.ticket.ref} waits: another session works in its folder"
         context.show.line(Line("next.waits", text, str(one.ticket.ref), facts={"code": "busy"}))
     return None
-
-
-def _is_taken(outfit: Outfit, ticket: Ticket) -> bool:
-    project = outfit.view.registry.projects.get(ticket.ref.project)
-    if not isinstance(project, Project):
-        return False
-    folder = folders_of(project, outfit.settings.place.home).dev
-    return folder is not None and is_locked(folder)
 
 
 def tell(context: Context, ended: Ended) -> None:

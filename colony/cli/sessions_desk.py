@@ -14,10 +14,8 @@ from colony.core.lines import Line
 from colony.errors import Busy, Refused, Unreachable
 from colony.flow.advance import Stopped
 from colony.flow.following import ShowDoing
-from colony.flow.wiring.sessions import Outfit
+from colony.flow.wiring.sessions import Outfit, containment_of
 from colony.flow.work import Kept, KeptBusy, KeptRefused
-from colony.host.box import detect
-from colony.host.clock import SystemClock
 from colony.host.signals import StopSignals
 
 
@@ -27,8 +25,7 @@ def outfit_of(context: Context, *, warn: bool = True) -> Iterator[Outfit]:
 
     `warn`: say what the containment does not keep out.
     """
-    path = context.environ.get("PATH", "/usr/local/bin:/usr/bin:/bin")
-    containment = detect("on" if context.settings.work.sandbox else "off", SystemClock(), path)
+    containment = containment_of(context.settings, context.environ)
     with as_colony(context) as tracker, StopSignals() as signals, _live(context) as doing:
         if warn and containment.warning:
             context.show.problem(Line("warning", f"— {containment.warning}"))

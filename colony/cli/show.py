@@ -53,6 +53,11 @@ class Sink:
         os.close(nowhere)
 
     @property
+    def gone(self) -> bool:
+        """Nobody reads any more: who writes only to be read can stop."""
+        return self._stream is None
+
+    @property
     def is_terminal(self) -> bool:
         return self._stream is not None and self._stream.isatty()
 

@@ -59,9 +59,10 @@ from colony.flow.evidence import (
 )
 from colony.flow.following import Doing, Follower
 from colony.flow.hold import Desk, Keeper, patiently
-from colony.flow.part import ANSWER, STREAM, Watch, run_part, settle_part
+from colony.flow.part import ANSWER, Watch, run_part, settle_part
 from colony.flow.take import Hold, regain, take
 from colony.host.ended import note_ended
+from colony.host.streams import STREAM
 
 
 class Stopped(ColonyError):

@@ -15,11 +15,12 @@ from colony.core.brief.check import CheckFacts
 from colony.core.brief.quote import clean
 from colony.core.lines import Json
 from colony.core.report import Report
-from colony.core.session import Facts, PartFacts, PartKind, Runner
+from colony.core.session import Facts, PartFacts, Runner
 from colony.core.transcript import transcript_of_parts
 from colony.flow.bench import Bench
 from colony.flow.evidence import BRIEF, REPORT, brief_of, expected, kept
-from colony.flow.part import STREAM, PartRun, stream_of
+from colony.flow.part import PartRun, stream_of
+from colony.host.streams import STREAM
 
 CHECK_PROMPT: Final = "controller-prompt.md"
 
@@ -30,10 +31,6 @@ AGAIN: Final = (
     "> Note: an earlier start of this very session was interrupted before it could report. The"
     " folder may hold what it had done by then: look at it first, then go on from there.\n\n"
 )
-
-
-def runner_of(facts: Facts, kind: PartKind) -> Runner:
-    return facts.setup.controller if kind == "check" else facts.setup.worker
 
 
 def worker_run(bench: Bench, facts: Facts, part: PartFacts) -> PartRun:
@@ -83,7 +80,7 @@ def settled_run(bench: Bench, facts: Facts, part: PartFacts) -> PartRun:
 
 
 def _run(bench: Bench, facts: Facts, part: PartFacts, *, prompt: str, schema: Json) -> PartRun:
-    runner = runner_of(facts, part.kind)
+    runner = facts.setup.runner(part.kind)
     tmp = bench.place.folder.path / "tmp" / str(part.number)
     return PartRun(
         agent=bench.agent_for(runner),

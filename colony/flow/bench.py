@@ -17,6 +17,8 @@ from colony.host.chance import Chance
 from colony.tracker.protocol import Tracker
 
 Emit = Callable[[Line], None]
+VersionProblem = Callable[[CodingAgent], str | None]
+"""Asks the agent's program for its version; why it cannot be used, None when it can."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +39,7 @@ class Bench:
     place: Place
     chance: Chance
     agent_for: Callable[[Runner], CodingAgent]
-    version_problem: Callable[[CodingAgent], str | None]
-    """Asks the agent's program for its version; why it cannot be used, None when it can."""
+    version_problem: VersionProblem
     report: Schema
     verdict: Schema
     pass_env: frozenset[str]

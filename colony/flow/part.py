@@ -21,7 +21,7 @@ from colony.host.launch import Command
 from colony.host.listeners import Listener, seen_listeners, stop_listeners
 from colony.host.process import Running, spawn
 from colony.host.signals import StopSignals
-from colony.host.streams import stream_lines
+from colony.host.streams import STREAM, stream_lines
 from colony.host.sweep import Swept, sweep
 
 SLICE_S: Final = 1.0
@@ -29,7 +29,6 @@ SLICE_S: Final = 1.0
 STOP_GRACE_S: Final = 2.0
 STDERR_SHOWN: Final = 4000
 
-STREAM: Final = "stream.jsonl"
 STDERR: Final = "stderr"
 ANSWER: Final = "answer.json"
 

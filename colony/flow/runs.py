@@ -9,6 +9,7 @@ from typing import Final
 
 from colony.core.codec import CodecProblem, from_json
 from colony.core.ports import Range, free_ranges, show_range
+from colony.core.project import Project
 from colony.core.session import Facts, Rest, next_step
 from colony.core.ticket import Ref
 from colony.errors import Busy
@@ -16,6 +17,7 @@ from colony.host.ended import known_ended
 from colony.host.journal import Garbage, RunFolder, list_runs
 from colony.host.lock import is_locked, lock_file
 from colony.host.ports import busy_ports
+from colony.host.registry import Registry, folders_of
 
 HOME_LOCK: Final = "home.lock"
 HOME_LOCK_WAIT_S: Final = 10.0
@@ -82,6 +84,13 @@ def interrupted(runs: Path, host: str, now_ms: int) -> Facts | None:
         if not resting and Path(facts.setup.folder).is_dir():
             return facts
     return None
+
+
+def folder_taken(registry: Registry, home: Path, ref: Ref) -> bool:
+    """Another session works in the dev folder of this ticket's project."""
+    project = registry.projects.get(ref.project)
+    folder = folders_of(project, home).dev if isinstance(project, Project) else None
+    return folder is not None and is_locked(folder)
 
 
 def taken_ports(runs: Path) -> Iterator[Range]:

@@ -25,7 +25,7 @@ def leased(facts: Facts) -> Line:
 def part(facts: Facts, one: PartFacts, agent: str) -> Line:
     """A part begins."""
     checking = one.kind == "check"
-    runner = facts.setup.controller if checking else facts.setup.worker
+    runner = facts.setup.runner(one.kind)
     ports = show_range(facts.setup.ports)
     text = (
         f"{one.kind} by {agent} ({clip(runner.model, 60)}) · up to {runner.max_turns} steps,"
@@ -46,7 +46,7 @@ def part_over(facts: Facts, number: int, ended: Ended) -> Iterator[Line]:
 
 
 def _mode_warning(facts: Facts, one: PartFacts) -> Iterator[Line]:
-    runner = facts.setup.controller if one.kind == "check" else facts.setup.worker
+    runner = facts.setup.runner(one.kind)
     asked, used = runner.permission_mode, one.permission_mode
     same = {"manual": "default"}
     if used and same.get(asked, asked) != same.get(used, used):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from colony.coding.protocol import CodingAgent
 from colony.core.session import (
     End,
     Facts,
@@ -16,7 +17,7 @@ from colony.core.session import (
 )
 from colony.errors import Busy, Refused, Unreachable
 from colony.flow.advance import Session
-from colony.flow.bench import Bench
+from colony.flow.bench import Bench, VersionProblem
 from colony.flow.briefing import Wanted, gather
 from colony.flow.evidence import Spoiled, report_of
 from colony.flow.observe import look_at
@@ -55,10 +56,16 @@ class KeptBusy(Busy):
 def check_agents(bench: Bench, setup: Setup) -> None:
     """`Unreachable` where worker or controller could not run: missing, too old, no login."""
     for runner in dict.fromkeys((setup.worker, setup.controller)):
-        agent = bench.agent_for(runner)
-        problem = bench.version_problem(agent) or agent.login_problem(bench.place.environ)
-        if problem:
-            raise Unreachable(problem)
+        check_agent(bench.agent_for(runner), bench.version_problem, bench.place.environ)
+
+
+def check_agent(
+    agent: CodingAgent, version_problem: VersionProblem, environ: Mapping[str, str]
+) -> None:
+    """`Unreachable` where this agent could not run: missing, too old, no login."""
+    problem = version_problem(agent) or agent.login_problem(environ)
+    if problem:
+        raise Unreachable(problem)
 
 
 def rehearse(bench: Bench, facts: Facts) -> str:

@@ -12,6 +12,15 @@ SESSION: Final = re.compile(r"s-[0-9]{8}T[0-9]{4}-[0-9a-f]{6}", re.ASCII)
 """What a session is called."""
 
 
+def named_ms(session: str) -> int:
+    """The minute in a session's name, milliseconds UTC; 0 where no calendar has it."""
+    try:
+        named = datetime.strptime(session[2:15], "%Y%m%dT%H%M").replace(tzinfo=UTC)
+    except ValueError:
+        return 0
+    return int(named.timestamp()) * 1000
+
+
 class Chance(Protocol):
     def session_id(self, now_ms: int) -> str:
         """`s-<UTC yyyymmddThhmm>-<6 hex>`."""

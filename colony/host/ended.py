@@ -6,6 +6,7 @@ costs a look, and the whole list can be deleted.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 from typing import Final
@@ -23,6 +24,12 @@ def note_ended(runs: Path, session: str) -> None:
         os.close(os.open(runs / FOLDER / session, flags, PRIVATE_FILE))
     except OSError:
         return
+
+
+def forget_ended(runs: Path, session: str) -> None:
+    """Forget a session whose run folder is gone. One that stays noted does no harm."""
+    with contextlib.suppress(OSError):
+        (runs / FOLDER / session).unlink()
 
 
 def known_ended(runs: Path) -> frozenset[str]:

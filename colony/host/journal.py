@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from colony.core.lines import Json, clip
-from colony.core.strict_json import Problems, dump_json, load_json, value_problems
+from colony.core.strict_json import WHOLE, Problems, dump_json, load_json, value_problems
 from colony.errors import ColonyError, Refused
 from colony.host.chance import SESSION
 from colony.host.files import (
@@ -22,6 +22,7 @@ from colony.host.files import (
     CannotWrite,
     Unsafe,
     folder_at,
+    kind_of,
     make_own,
     read_own,
     read_own_tail,
@@ -140,7 +141,9 @@ class RunFolder:
         except (ColonyError, UnicodeDecodeError) as problem:
             return Garbage(f"{self.session}: {RECORD}: {problem}")
         if isinstance(record, Problems):
-            return Garbage(f"{self.session}: {RECORD}: {record.lines[0]}")
+            return Garbage(
+                f"{self.session}: {RECORD}: {record.lines[0].removeprefix(f'{WHOLE}: ')}"
+            )
         if not isinstance(record, dict):
             return Garbage(f"{self.session}: {RECORD}: is no JSON object")
         if record.get("version") != version:
@@ -168,6 +171,20 @@ def list_runs(runs: Path) -> tuple[RunFolder, ...]:
     except OSError as problem:
         raise Refused(f"{runs}: the runs cannot be listed: {problem.strerror}") from None
     return tuple(RunFolder(runs / name) for name in names)
+
+
+def misplaced(runs: Path) -> tuple[Garbage, ...]:
+    """What has a session's name among the run folders and is no folder."""
+    try:
+        with os.scandir(runs) as entries:
+            names = sorted(
+                (entry.name, kind_of(entry.stat(follow_symlinks=False).st_mode))
+                for entry in entries
+                if SESSION.fullmatch(entry.name) and not entry.is_dir(follow_symlinks=False)
+            )
+    except OSError:
+        return ()
+    return tuple(Garbage(f"{name}: is {kind}, no run folder") for name, kind in names)
 
 
 def _make_runs(runs: Path) -> None:

@@ -61,6 +61,26 @@ def lock_file(path: Path, what: str, wait_s: float = 0.0) -> Lock:
     return Lock(path, lock.release)
 
 
+def lock_found(path: Path, what: str) -> Lock:
+    """Lock a lock file that is there; one that is missing is held by nobody, and is not made.
+
+    `Busy`: held by another process, or no file that could be asked (a link, a socket).
+    """
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    with contextlib.ExitStack() as stack:
+        try:
+            fd = os.open(path, flags)
+            stack.callback(os.close, fd)
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except FileNotFoundError:
+            pass
+        except BlockingIOError:
+            raise _busy(what, path) from None
+        except OSError as problem:
+            raise Busy(f"{what}: cannot be locked: {problem.strerror} ({path})") from None
+        return Lock(path, stack.pop_all().close)
+
+
 def lock_folder(path: Path, what: str) -> Lock:
     """Lock a folder itself. `Busy`: held by another process; `Refused`: there is no such folder."""
     with contextlib.ExitStack() as stack:

@@ -11,6 +11,8 @@ from typing import IO, Final
 
 from colony.host.files import Unsafe, folder_at
 
+STREAM: Final = "stream.jsonl"
+"""What the file is called in the folder of a part."""
 LINE_MAX: Final = 16 * 1024 * 1024
 """Bytes of one line that are read; the rest of a longer one is passed over."""
 CHUNK: Final = 1024 * 1024
@@ -43,7 +45,8 @@ def new_lines(path: Path, since: int) -> tuple[tuple[str, ...], int]:
     end = data.rfind(b"\n") + 1
     if not end:
         return (), since + (CHUNK if len(data) == CHUNK else 0)
-    return tuple(data[:end].decode("utf-8", "replace").splitlines()), since + end
+    # JSON may hold other characters that Python takes for the end of a line.
+    return tuple(data[: end - 1].decode("utf-8", "replace").split("\n")), since + end
 
 
 @contextlib.contextmanager

@@ -68,3 +68,9 @@ def test_the_words_of_the_live_line() -> None:
     assert told(Doing("shop#1 check", 5, 0, "", 1.234)) == (
         "shop#1 check · 0:05 · 0 tool calls · $1.23 before"
     )
+
+
+def test_a_line_may_hold_any_character_but_its_end(tmp_path: Path) -> None:
+    file = tmp_path / "s"
+    file.write_text('{"a": "x\u2028y\x85z"}\n\nlast\n')
+    assert new_lines(file, 0)[0] == ('{"a": "x\u2028y\x85z"}', "", "last")

@@ -82,6 +82,10 @@ class Setup:
     heartbeat_ms: int
     sandbox: Literal["on", "off"]
 
+    def runner(self, kind: PartKind) -> Runner:
+        """How parts of this kind are run."""
+        return self.controller if kind == "check" else self.worker
+
 
 @dataclass(frozen=True, slots=True)
 class LeaseFacts:

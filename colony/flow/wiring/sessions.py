@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from colony.coding.claude import Claude
 from colony.coding.protocol import CodingAgent
-from colony.coding.stand_in.agent import StandIn
 from colony.config import Settings
 from colony.core.allowlist import allowed
 from colony.core.ports import Range
@@ -18,14 +16,15 @@ from colony.core.schema import compiled
 from colony.core.session import Facts, Runner, Setup
 from colony.core.strict_json import Problems, load_json
 from colony.errors import Refused, UsageProblem
-from colony.flow.bench import Bench, Emit, Schema
+from colony.flow.bench import Bench, Emit, Schema, VersionProblem
 from colony.flow.briefing import Sources
 from colony.flow.following import ShowDoing
 from colony.flow.observe import Viewpoint
 from colony.flow.part import Place
 from colony.flow.render import Templates
+from colony.flow.wiring.agents import agent_for
 from colony.flow.work import only_posts
-from colony.host.box import Containment
+from colony.host.box import Containment, detect
 from colony.host.call import call
 from colony.host.chance import SystemChance
 from colony.host.clock import SystemClock
@@ -90,10 +89,10 @@ def setup_of(settings: Settings, project: Project, ports: Range) -> Setup:
         raise Refused(f"the dev folder of {project.name} is on {project.dev_host}")
     if not folders.dev.is_dir():
         raise Refused(f"the dev folder {folders.dev} is missing")
-    worker = runner_of(settings, project)
+    worker, controller = runners_of(settings, project)
     return Setup(
         worker=worker,
-        controller=_controller(settings, worker),
+        controller=controller,
         folder=str(folders.dev),
         ports=ports,
         live=project.live_url,
@@ -103,6 +102,12 @@ def setup_of(settings: Settings, project: Project, ports: Range) -> Setup:
         heartbeat_ms=settings.lease.heartbeat * 1000,
         sandbox="on" if settings.work.sandbox else "off",
     )
+
+
+def runners_of(settings: Settings, project: Project) -> tuple[Runner, Runner]:
+    """Worker and controller."""
+    worker = runner_of(settings, project)
+    return worker, _controller(settings, worker)
 
 
 def runner_of(settings: Settings, project: Project) -> Runner:
@@ -140,14 +145,24 @@ def _program(settings: Settings, agent: str) -> str:
     return str(settings.work.stand_in_script or "")
 
 
-def agent_for(runner: Runner) -> CodingAgent:
-    match runner.agent:
-        case "claude":
-            return Claude(runner.program)
-        case "stand-in":
-            return StandIn(Path(runner.program) if runner.program else None)
-        case _:
-            raise UsageProblem(f"no coding agent is called {runner.agent}")
+def version_asker(environ: Mapping[str, str]) -> VersionProblem:
+    """Asks an agent's program for its version, with nothing of Colony's own environment."""
+
+    def version_problem(agent: CodingAgent) -> str | None:
+        asked = agent.version_call()
+        if asked is None:
+            return None
+        env = {**allowed(environ, ()), **asked.env}
+        result = call(asked.argv, env, Path("/"), SystemClock(), timeout_s=VERSION_S)
+        return agent.version_problem(result.stdout.decode("utf-8", "replace"))
+
+    return version_problem
+
+
+def containment_of(settings: Settings, environ: Mapping[str, str]) -> Containment:
+    """The box that sessions get here. `NoBox`: none can be built."""
+    path = environ.get("PATH", "/usr/local/bin:/usr/bin:/bin")
+    return detect("on" if settings.work.sandbox else "off", SystemClock(), path)
 
 
 def bench_of(outfit: Outfit, facts: Facts, folder: RunFolder) -> Bench:
@@ -156,24 +171,14 @@ def bench_of(outfit: Outfit, facts: Facts, folder: RunFolder) -> Bench:
     registry = outfit.view.registry
     found = registry.projects.get(facts.ticket.project)
     project = found if isinstance(found, Project) else Project(facts.ticket.project)
-    clock = SystemClock()
-
-    def version_problem(agent: CodingAgent) -> str | None:
-        asked = agent.version_call()
-        if asked is None:
-            return None
-        env = {**allowed(outfit.environ, ()), **asked.env}
-        result = call(asked.argv, env, Path("/"), clock, timeout_s=VERSION_S)
-        return agent.version_problem(result.stdout.decode("utf-8", "replace"))
-
     return Bench(
         tracker=outfit.tracker,
         view=outfit.view,
         sources=sources_of(settings, outfit.tracker, registry),
-        place=Place(folder, outfit.containment, clock, outfit.signals, outfit.environ),
+        place=Place(folder, outfit.containment, SystemClock(), outfit.signals, outfit.environ),
         chance=SystemChance(),
         agent_for=agent_for,
-        version_problem=version_problem,
+        version_problem=version_asker(outfit.environ),
         report=schema(settings, "report"),
         verdict=schema(settings, "verdict"),
         pass_env=frozenset(settings.work.pass_env),

@@ -1,0 +1,91 @@
+"""`colony tail`: follow a running session."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Annotated, Final
+
+import typer
+
+from colony.cli.looking import looking
+from colony.cli.opening import ref_of
+from colony.cli.sessions import session_named
+from colony.cli.verb import Context, verb, verbs
+from colony.core.lines import Line
+from colony.core.ticket import Ref
+from colony.errors import NotFound
+from colony.flow.sightings import Kept, sightings
+from colony.flow.tailing import Watch, follow, follow_told
+from colony.flow.wiring.agents import agent_for
+from colony.host.clock import SystemClock
+from colony.host.journal import RunFolder
+
+app = verbs()
+
+BACKLOG: Final = 20
+
+First = Annotated[str, typer.Argument(metavar="S", help="The session; or P N, for a ticket's.")]
+Second = Annotated[str | None, typer.Argument(metavar="[N]", show_default=False)]
+All = Annotated[
+    bool, typer.Option("--all", help=f"From its start; else its last {BACKLOG} steps, and on.")
+]
+
+
+@verb(app)
+def tail(context: Context, session: First, number: Second = None, all_: All = False) -> None:
+    """Follow a session: what it says and which tools it calls, until it ends or rests.
+
+    `colony tail shop 3` follows the session that holds this ticket, or the last one that did.
+    """
+    place = context.settings.place
+    name = (
+        session_named(session) if number is None else _session_of(context, ref_of(session, number))
+    )
+    watch = Watch(
+        host=place.host,
+        clock=SystemClock(),
+        pause=time.sleep,
+        agent_for=agent_for,
+        backlog=None if all_ else BACKLOG,
+    )
+    folder = RunFolder(place.runs_dir / name)
+    if folder.path.is_symlink() or folder.path.exists():
+        _show(context, follow(folder, watch))
+        return
+    with looking(context) as tracker:
+        try:
+            _show(context, follow_told(tracker, name, watch))
+        except NotFound:
+            raise NotFound(
+                f"there is no session {name} in {place.runs_dir}, nor in the tracker"
+            ) from None
+
+
+def _show(context: Context, lines: Iterator[Line]) -> None:
+    for line in lines:
+        if line.kind == "warning":
+            context.show.problem(line)
+        else:
+            context.show.line(line, "bold" if line.kind == "tail" else "")
+        if context.show.out.gone:
+            return
+
+
+def _session_of(context: Context, ref: Ref) -> str:
+    """The session that holds the ticket; else the last one of it that lies here."""
+    here = [
+        one
+        for one in sightings(context.settings.place.runs_dir)
+        if isinstance(one, Kept) and one.facts.ticket == ref
+    ]
+    running = [one.session for one in here if one.running]
+    if running:
+        return running[-1]
+    with looking(context) as tracker:
+        lease = tracker.ticket(ref).ticket.lease
+    if lease is not None and lease.session:
+        return session_named(lease.session)
+    if not here:
+        raise NotFound(f"no session of {ref} is known here")
+    return here[-1].session

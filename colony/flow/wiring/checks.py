@@ -1,0 +1,147 @@
+"""The checks that stand before a session's start, one by one: what each says, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from colony.config import Settings
+from colony.core.explain import Reason
+from colony.core.going_on import stand_of
+from colony.core.project import Project
+from colony.core.session import Facts
+from colony.core.survey import Survey
+from colony.core.ticket import History, Ref
+from colony.errors import ColonyError, Refused
+from colony.flow import runs
+from colony.flow.briefing import Wanted, gather, project_of
+from colony.flow.observe import Viewpoint
+from colony.flow.wiring.agents import agent_for
+from colony.flow.wiring.sessions import (
+    containment_of,
+    runner_of,
+    runners_of,
+    schema,
+    secrets_of,
+    setup_of,
+    sources_of,
+    version_asker,
+)
+from colony.flow.work import check_agent
+from colony.host.clock import SystemClock
+from colony.tracker.reads import Reads
+
+TOLD: Final = frozenset({"no file", "no concept", "broken", "no workers", "host", "folder"})
+"""Codes of the ticket's own rules after which its project's setup needs no second word."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A ticket as it was read, and from where it is looked at. Nothing of it is written."""
+
+    settings: Settings
+    environ: Mapping[str, str]
+    tracker: Reads
+    view: Viewpoint
+    survey: Survey
+    history: History
+    codes: frozenset[str]
+    """Of the ticket's own rules that speak against it."""
+
+    @property
+    def ref(self) -> Ref:
+        return self.history.ticket.ref
+
+
+def own_reasons(asked: Asked) -> Iterator[Reason]:
+    """What this host says of starting the ticket, in the order in which a start asks."""
+    yield from _left(asked)
+    yield _said("box", "agents can be contained here", lambda: _box(asked))
+    yield from _agents(asked)
+    project = asked.view.registry.projects.get(asked.ref.project)
+    if not isinstance(project, Project) or asked.codes & TOLD:
+        return
+    setup = _said("setup", "", lambda: _setup(asked))
+    if setup.against:
+        # That it passes, the ticket's own rules have said.
+        yield setup
+    if project.env:
+        yield _said("env", "its test credentials are there", lambda: _secrets(asked, project))
+    yield _said("brief", "its brief can be written", lambda: _brief(asked, project))
+    yield _said("ports", "there is a free range of ports", lambda: _ports(asked))
+    yield _said("busy", "no session works in its dev folder", lambda: _folder(asked))
+
+
+def _said(code: str, good: str, check: Callable[[], object]) -> Reason:
+    """The check's refusal, or what it means that there is none."""
+    try:
+        check()
+    except ColonyError as problem:
+        return Reason(code, problem.line, True, _REMEDIES.get(code, ""))
+    return Reason(code, good, against=False)
+
+
+_REMEDIES: Final[Mapping[str, str]] = {
+    "busy": "see which: colony sessions",
+    "ports": "let sessions end, or widen COLONY_PORT_POOL",
+}
+
+
+def _left(asked: Asked) -> Iterator[Reason]:
+    """A session of this host that was left on the ticket, which a start goes on with."""
+    place = asked.settings.place
+    folder = runs.unfinished(place.runs_dir, asked.ref, place.host)
+    facts = runs.facts_of(folder) if folder is not None else None
+    if isinstance(facts, Facts):
+        now_ms = SystemClock().wall_ms()
+        stand = stand_of(facts, place.host, now_ms, running=False)
+        yield Reason("left", f"session {facts.session} has it: {stand.text}", True, stand.remedy)
+
+
+def _box(asked: Asked) -> None:
+    containment_of(asked.settings, asked.environ)
+
+
+def _agents(asked: Asked) -> Iterator[Reason]:
+    found = asked.view.registry.projects.get(asked.ref.project)
+    project = found if isinstance(found, Project) else Project(asked.ref.project)
+    told = set()
+    for runner in dict.fromkeys(runners_of(asked.settings, project)):
+        agent = agent_for(runner)
+        ask = partial(check_agent, agent, version_asker(asked.environ), asked.environ)
+        reason = _said("agent", f"{agent.name} can run", ask)
+        if reason.text not in told:
+            told.add(reason.text)
+            yield reason
+
+
+def _setup(asked: Asked) -> None:
+    project = project_of(asked.view.registry, asked.ref.project)
+    setup_of(asked.settings, project, asked.settings.work.ports)
+
+
+def _secrets(asked: Asked, project: Project) -> None:
+    secrets_of(project, asked.settings.place.home)
+
+
+def _brief(asked: Asked, project: Project) -> None:
+    """Rendered as it would be, and thrown away."""
+    settings = asked.settings
+    runner = runner_of(settings, project)
+    schema(settings, "verdict")
+    sources = sources_of(settings, asked.tracker, asked.view.registry)
+    wanted = Wanted("", settings.work.ports, runner.max_turns, runner.timeout_s)
+    sources.templates.brief(gather(sources, asked.survey, asked.history, wanted))
+
+
+def _ports(asked: Asked) -> None:
+    work = asked.settings.work
+    runs.a_range(asked.settings.place.runs_dir, work.port_pool, work.ports_per_session)
+
+
+def _folder(asked: Asked) -> None:
+    place = asked.settings.place
+    if runs.folder_taken(asked.view.registry, place.home, asked.ref):
+        raise Refused("another session works in its dev folder")
