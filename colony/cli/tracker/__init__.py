@@ -1,6 +1,6 @@
 """`colony tracker`: care for the tracker itself. Each module adds its verbs to the group."""
 
-from colony.cli.tracker import copies, members, tokens
+from colony.cli.tracker import copies, members, moving, tokens
 from colony.cli.tracker.group import app
 
-__all__ = ["app", "copies", "members", "tokens"]
+__all__ = ["app", "copies", "members", "moving", "tokens"]
