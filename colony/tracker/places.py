@@ -41,6 +41,16 @@ def backup(url: str, target: Path, timeout_s: float = TIMEOUT_S) -> int:
     return copies.copy(path_of(url), target, timeout_s)
 
 
+def prepare(new: Path, store_id: str) -> None:
+    """Make the file of a copy ready to be a tracker. Damaged: it is none, or not a whole one."""
+    copies.prepare(new, store_id)
+
+
+def put_in_place(path: Path, new: Path, kept: Path | None, timeout_s: float = TIMEOUT_S) -> None:
+    """The prepared file `new` is the database at `path` now, the one before it is `kept`."""
+    copies.put_in_place(new, path, kept, timeout_s)
+
+
 def path_of(url: str) -> Path:
     """The file of an embedded tracker. UsageProblem: it is no such address."""
     name = url.removeprefix(SCHEME)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Annotated
 
@@ -73,7 +74,7 @@ def import_(
     if fresh:
         context.show.line(made_line(fresh))
     told = ", ".join(
-        f"{counts.get(name, 0):,} {name}s" for name in ("project", "ticket", "event", "user")
+        _counted(counts.get(name, 0), name) for name in ("project", "ticket", "event", "user")
     )
     facts: dict[str, Json] = {"rows": dict(counts.items())}
     context.show.line(Line("import", f"{told}; tokens do not move, make new ones", facts=facts))
@@ -82,9 +83,12 @@ def import_(
 @contextmanager
 def _standard_output() -> Iterator[IO[bytes]]:
     """A reader that goes away is no fault of the export; a full disk behind it is."""
+    if sys.stdout is None:
+        raise UsageProblem("there is no standard output: give a FILE")
     try:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
+        # A buffer of its own, which is not flushed once more at the end of the program.
+        with os.fdopen(sys.stdout.fileno(), "wb", closefd=False) as file:
+            yield file
     except BrokenPipeError:
         raise
     except OSError as problem:
@@ -94,11 +98,16 @@ def _standard_output() -> Iterator[IO[bytes]]:
 @contextmanager
 def _opened(source: str) -> Iterator[IO[bytes]]:
     if source == "-":
-        with nullcontext(sys.stdin.buffer) as file:
-            yield file
+        if sys.stdin is None:
+            raise UsageProblem("there is no standard input to read from")
+        yield sys.stdin.buffer
         return
     try:
         with Path(source).open("rb") as opened:
             yield opened
     except OSError as problem:
         raise UsageProblem(f"{source}: cannot be read: {problem.strerror}") from None
+
+
+def _counted(count: int, name: str) -> str:
+    return f"{count:,} {name}{'' if count == 1 else 's'}"
