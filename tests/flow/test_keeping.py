@@ -391,6 +391,7 @@ def test_what_is_no_backup(home: Home, tmp_path: Path) -> None:
     assert "list of files" in refused(tmp_path, packed(listed=False))
     assert "holds no database" in refused(tmp_path, packed(member("librarian/a")))
     assert "not a database" in refused(tmp_path, packed(member("colony.db", b"x" * 5000)))
+    assert "colony tracker import" in refused(tmp_path, b'{"row":"export","version":1}')
     back_up(home, tmp_path / "copy.db", NOW)
     with closing(sqlite3.connect(tmp_path / "copy.db")) as newer:
         newer.execute("PRAGMA user_version = 999")

@@ -25,6 +25,7 @@ from colony.host.open_files import holders
 from colony.tracker import places
 
 _PLAIN: Final = b"SQLite format 3\0"
+_EXPORT: Final = b'{"row":"export"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +75,14 @@ def put_back(home: Home, source: Path, store_id: str, now_ms: int, *, replace: b
         raise Refused(f"{path} is there: --replace puts it aside and the backup in its place")
     with _read(source) as file, home_locked(home.home), _staging(home, path) as staging:
         _nobody_works(home, path)
-        if file.read(len(_PLAIN)) == _PLAIN:
-            file.seek(0)
+        begins = file.read(len(_PLAIN))
+        file.seek(0)
+        if begins.startswith(_EXPORT):
+            raise Refused(f"{source} is an export: `colony tracker import` reads it")
+        if begins == _PLAIN:
             with staging.open(DATABASE) as target:
                 shutil.copyfileobj(file, target)
         else:
-            file.seek(0)
             unpack(file, staging.open, str(source))
         _prepare(staging, store_id, source)
         os.sync()

@@ -57,7 +57,9 @@ def take(engine: Engine, file: IO[bytes], derive: Derive) -> dict[str, int]:
     """
     with engine.writing() as db:
         if not moving.is_empty(db):
-            raise Refused("the tracker is not empty: an export is read into an empty one only")
+            raise Refused(
+                "the tracker is not empty: an export is read into a new one (another --home)"
+            )
         arrived = _rows(db, file)
         moving.set_counter(db, arrived.head.last_event)
         _settle(db, arrived, derive)
