@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -194,3 +196,40 @@ def test_a_body_of_three_megabytes_is_one_line(shop: Colony) -> None:
         done = shop(*words, stdin=text)
         assert (done.code, "at most 262144" in done.error) == (3, True)
     assert shop("tracker", "export").out.splitlines()[1:-1] == before
+
+
+# --- a home that cannot be written -----------------------------------------------------------
+
+
+def read_only(colony: Colony, *words: str) -> tuple[int, str]:
+    """The program where the home's file system is read-only: root may write any other file."""
+    box = ["bwrap", "--bind", "/", "/", "--dev", "/dev", "--ro-bind"]
+    box += [str(colony.home), str(colony.home)]
+    bwrap = shutil.which("bwrap")
+    if not bwrap or subprocess.run([*box, "true"], check=False).returncode:
+        missing = "no bubblewrap to make a read-only file system with"
+        pytest.fail(missing) if os.environ.get("CI") else pytest.skip(missing)
+    done = subprocess.run(
+        [*box, sys.executable, "-m", "colony", *words],
+        cwd=colony.cwd, env=colony.environ, capture_output=True, check=False, text=True,
+    )  # fmt: skip
+    return done.returncode, done.stderr
+
+
+def test_a_read_only_home_can_be_read_and_copied(shop: Colony) -> None:
+    for words in (["ticket", "list"], ["tracker", "tokens"], ["tracker", "projects"],
+                  ["tracker", "backup", "x"], ["tracker", "backup", "x.db"],
+                  ["tracker", "export", "x.jsonl"]):  # fmt: skip
+        assert read_only(shop, *words) == (0, ""), words
+    before = (shop.home / "colony.db").read_bytes()
+    for words in (["ticket", "comment", "shop", "1", "x"], ["ticket", "new", "A"],
+                  ["ticket", "state", "shop", "1", "pending"], ["tracker", "token", "bob"],
+                  ["tracker", "token", "bob", "--to", "secret"], ["tracker", "project", "lib"],
+                  ["tracker", "member", "shop", "bob", "edit"], ["tracker", "revoke", "t1"],
+                  ["tracker", "export"], ["tracker", "restore", "x", "--replace"],
+                  ["tracker", "import", "x.jsonl"]):  # fmt: skip
+        code, told = read_only(shop, *words)
+        assert (code in (3, 4), told.count("\n")) == (True, 1), told
+    assert (shop.home / "colony.db").read_bytes() == before
+    assert names(shop.cwd) == ["dev-shop", "x", "x.db", "x.jsonl"]
+    assert names(shop.home) == ["colony.db", "projects"]

@@ -201,11 +201,12 @@ def test_a_damaged_database_can_be_replaced(home: Home, tmp_path: Path) -> None:
     database = home.home / "colony.db"
     database.write_bytes(b"rubbish" * 1000)
     # A killed writer's journal would be played into whatever lies beside it.
-    (home.home / "colony.db-journal").write_bytes(b"journal")
+    (home.home / "colony.db-journal").write_bytes(b"\0" * 512)
     done = restore(home, tmp_path / "copy.tar", replace=True)
     assert subjects(home) == ["first"]
     assert done.old is not None and done.old.read_bytes() == b"rubbish" * 1000
     assert not (home.home / "colony.db-journal").exists()
+    assert done.old.with_name(f"{done.old.name}-journal").read_bytes() == b"\0" * 512
 
 
 def test_nobody_may_work_meanwhile(home: Home, tmp_path: Path) -> None:

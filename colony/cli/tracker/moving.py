@@ -16,7 +16,8 @@ from colony.cli.tracker.group import app
 from colony.cli.verb import Context, verb
 from colony.core.lines import Json, Line
 from colony.errors import UsageProblem
-from colony.flow.wiring.stores import DERIVE, need_database
+from colony.flow.wiring.stores import need_database
+from colony.flow.wiring.trackers import DERIVE
 from colony.host.clock import SystemClock
 from colony.host.files import write_problem
 from colony.host.new_file import new_file
@@ -41,7 +42,7 @@ def export(
     path = None if target == "-" else Path(target).absolute()
     count = size = 0
     with (
-        snapshot(context.settings.tracker.url) as engine,
+        snapshot(context.settings.tracker.url, path and path.parent) as engine,
         _standard_output() if path is None else new_file(path) as file,
     ):
         for line in lines_of.lines(engine, SystemClock().wall_ms()):

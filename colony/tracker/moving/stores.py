@@ -17,24 +17,32 @@ from colony.tracker.sql.engine import Engine
 
 
 @contextmanager
-def snapshot(url: str) -> Iterator[Engine]:
+def snapshot(url: str, folder: Path | None = None) -> Iterator[Engine]:
     """The database of `url` as it is now, which nobody waits for and nobody changes.
 
-    A copy beside it, without a name once it is open: a reader of the database itself would keep
-    others from writing for as long as the lines take to be written.
+    A copy in `folder` (beside the database), without a name once it is open: a reader of the
+    database itself would keep others from writing for as long as the lines take to be written.
     """
     path = path_of(url)
-    copy = path.with_name(f"{path.name}.{os.getpid()}.export")
-    copy.unlink(missing_ok=True)
-    try:
-        copies.copy(path, copy, TIMEOUT_S)
-        engine = files.open_file(copy, create=False, timeout_s=TIMEOUT_S)
-    finally:
-        copy.unlink(missing_ok=True)
+    engine = _unnamed_copy(path, (folder or path.parent) / f"{path.name}.{os.getpid()}.export")
     try:
         yield engine
     finally:
         engine.close()
+
+
+def _unnamed_copy(path: Path, copy: Path) -> Engine:
+    try:
+        try:
+            copy.unlink(missing_ok=True)
+            copies.copy(path, copy, TIMEOUT_S)
+            return files.open_file(copy, create=False, timeout_s=TIMEOUT_S)
+        finally:
+            copy.unlink(missing_ok=True)
+    except OSError as error:
+        raise Unreachable(
+            f"there is no place for a copy of {path} in {copy.parent}: {error.strerror}"
+        ) from error
 
 
 def read_into(url: str, file: IO[bytes], derive: Derive) -> dict[str, int]:
