@@ -11,10 +11,18 @@ from colony.core.ticket import Ref
 from colony.errors import Refused
 from colony.tracker.sql.engine import Transaction, Value
 
-TABLES: Final = (
-    "user", "project", "member", "ticket", "parent", "block", "event", "session", "host",
-)  # fmt: skip
-"""What a store holds, so that whatever a row names stands before it."""
+TABLES: Final[Mapping[str, tuple[str, str]]] = {
+    "user": ("whole_user", "put_user"),
+    "project": ("whole_project", "put_project"),
+    "member": ("whole_member", "put_member"),
+    "ticket": ("page_ticket", "put_ticket"),
+    "parent": ("whole_parent", "put_parent"),
+    "block": ("whole_block", "put_block"),
+    "event": ("page_event", "put_event"),
+    "session": ("page_session", "put_session"),
+    "host": ("whole_host", "put_host"),
+}
+"""What a store holds, so that whatever a row names stands before it: how it is read and put."""
 
 _PAGED: Final[Mapping[str, Mapping[str, Value]]] = {
     "ticket": {"project": "", "number": 0},
@@ -42,12 +50,12 @@ class Summed:
 
 def rows(db: Transaction, page: int) -> Iterator[tuple[str, tuple[Any, ...]]]:
     """(table, values) of everything in the store but tokens and answers, `page` rows a time."""
-    for table in TABLES:
+    for table, (read, _) in TABLES.items():
         if table not in _PAGED:
-            yield from ((table, row) for row in db.rows(f"whole_{table}"))
+            yield from ((table, row) for row in db.rows(read))
             continue
         after = dict(_PAGED[table])
-        while found := db.rows(f"page_{table}", limit=page, **after):
+        while found := db.rows(read, limit=page, **after):
             yield from ((table, row) for row in found)
             after = dict(zip(after, found[-1], strict=False))
 
@@ -55,7 +63,7 @@ def rows(db: Transaction, page: int) -> Iterator[tuple[str, tuple[Any, ...]]]:
 def put(db: Transaction, table: str, values: Mapping[str, Value]) -> None:
     """Misfit: it is there already, or names what is not."""
     try:
-        changed = db.run(f"put_{table}", **values)
+        changed = db.run(TABLES[table][1], **values)
     except sqlite3.IntegrityError as problem:
         raise Misfit(_in_words(str(problem))) from None
     if changed != 1:
