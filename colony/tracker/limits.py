@@ -32,6 +32,8 @@ RECORD_MAX: Final = 512 * 1024
 
 _UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
 _BIGGEST: Final = 2**63 - 1
+_EXACT: Final = 10**18
+"""Whole numbers below it are what JSON from outside may hold (`core.strict_json`)."""
 _NUMBER_MAX: Final = 999_999_999
 
 
@@ -79,7 +81,7 @@ def session(record: SessionRecord) -> SessionRecord:
         raise Invalid("costUsd: must be a number of dollars")
     for name in ("token", "started_ms", "ended_ms"):
         value = getattr(record, name)
-        if value is not None and abs(value) > _BIGGEST:
+        if value is not None and abs(value) >= _EXACT:
             raise Invalid(f"{name}: a number too large")
     _record(record.report, "report")
     _record(record.verdict, "verdict")

@@ -21,14 +21,14 @@ def absolute(url: str, home: Path) -> str:
     """A `sqlite:///relative` address made absolute, seen from `home`; others as they are."""
     if not url.startswith(SCHEME) or url == MEMORY:
         return url
-    return f"{SCHEME}{home.absolute() / _path(url)}"
+    return f"{SCHEME}{home.absolute() / path_of(url)}"
 
 
 def engine_at(url: str, *, create: bool, timeout_s: float) -> Engine:
     """The engine of `sqlite:///relative`, `sqlite:////absolute` or `sqlite:///:memory:`."""
     if url == MEMORY:
         return files.open_memory()
-    return files.open_file(_path(url), create=create, timeout_s=timeout_s)
+    return files.open_file(path_of(url), create=create, timeout_s=timeout_s)
 
 
 def open_reader(url: str, *, clock: Callable[[], int], timeout_s: float = TIMEOUT_S) -> Reader:
@@ -38,10 +38,21 @@ def open_reader(url: str, *, clock: Callable[[], int], timeout_s: float = TIMEOU
 
 def backup(url: str, target: Path, timeout_s: float = TIMEOUT_S) -> int:
     """A copy of the database of `url` as the new file `target`; its bytes."""
-    return copies.copy(_path(url), target, timeout_s)
+    return copies.copy(path_of(url), target, timeout_s)
 
 
-def _path(url: str) -> Path:
+def prepare(new: Path, store_id: str) -> None:
+    """Make the file of a copy ready to be a tracker. Damaged: it is none, or not a whole one."""
+    copies.prepare(new, store_id)
+
+
+def put_in_place(path: Path, new: Path, kept: Path | None, timeout_s: float = TIMEOUT_S) -> None:
+    """The prepared file `new` is the database at `path` now, the one before it is `kept`."""
+    copies.put_in_place(new, path, kept, timeout_s)
+
+
+def path_of(url: str) -> Path:
+    """The file of an embedded tracker. UsageProblem: it is no such address."""
     name = url.removeprefix(SCHEME)
     if name == url or not name or "\0" in name:
         raise UsageProblem(f"{url!a} is no address of an embedded tracker (sqlite:///colony.db)")

@@ -7,19 +7,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from colony.config import Settings
-from colony.core.keywords import priority_of
-from colony.core.lease import view_of
 from colony.core.ticket import Me
 from colony.errors import Refused
 from colony.flow.wiring.readers import EMBEDDED, need_embedded
+from colony.flow.wiring.trackers import DERIVE
 from colony.host.clock import SystemClock
-from colony.tracker.ledger import Derive
 from colony.tracker.places import TIMEOUT_S, engine_at
 from colony.tracker.service import Service
 from colony.tracker.tokens import Tokens
-
-DERIVE = Derive(view_of, priority_of)
-"""What rows keep of their histories, by Colony's rules."""
 
 
 @dataclass(frozen=True, slots=True)

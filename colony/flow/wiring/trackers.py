@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from colony.config import Settings
 from colony.core.keywords import priority_of
 from colony.core.lease import view_of
@@ -11,6 +13,9 @@ from colony.host.clock import SystemClock
 from colony.tracker.embedded import open_tracker as open_embedded
 from colony.tracker.ledger import Derive
 from colony.tracker.protocol import Tracker
+
+DERIVE: Final = Derive(view_of, priority_of)
+"""What rows keep of their histories, by Colony's rules."""
 
 
 def open_tracker(settings: Settings, *, as_person: bool, create: bool) -> Tracker:
@@ -26,6 +31,6 @@ def open_tracker(settings: Settings, *, as_person: bool, create: bool) -> Tracke
         tracker.url,
         me=me,
         clock=SystemClock().wall_ms,
-        derive=Derive(view_of, priority_of),
+        derive=DERIVE,
         create=create,
     )

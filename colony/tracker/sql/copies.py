@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from colony.errors import Refused, Unreachable
+from colony.errors import Damaged, Refused, Unreachable
 from colony.tracker.sql import dialect
 from colony.tracker.sql.files import open_file
+from colony.tracker.sql.moving import renew_store
 
 PRIVATE: Final = 0o600
 
@@ -42,3 +45,56 @@ def copy(path: Path, target: Path, timeout_s: float) -> int:
     finally:
         engine.close()
         new.unlink(missing_ok=True)
+
+
+def prepare(new: Path, store_id: str) -> None:
+    """Make a copy ready to be the tracker: whole, of this program's schema, a store of its own."""
+    engine = open_file(new, create=False, timeout_s=0)
+    try:
+        dialect.check_whole(engine.connection(), str(new))
+        with engine.writing() as db:
+            renew_store(db, store_id)
+    finally:
+        engine.close()
+
+
+def put_in_place(new: Path, path: Path, kept: Path | None, timeout_s: float) -> None:
+    """`new` is the database at `path` from now on; the one before it goes on as `kept`.
+
+    Without `kept` there must be none (`Refused`). At any moment the old or the new one is there.
+    Busy: somebody reads or writes it for longer than the time-out. A damaged one is not asked.
+    """
+    if kept is None:
+        try:
+            os.link(new, path)
+        except FileExistsError:
+            raise Refused(f"{path} was made meanwhile; nothing was put back") from None
+        return
+    with _alone(path, timeout_s):
+        os.link(path, kept)
+        # What a killed writer left to be undone belongs to the old one, never to the new.
+        for end in _BESIDE:
+            beside = path.with_name(path.name + end)
+            if beside.exists():
+                beside.replace(kept.with_name(kept.name + end))
+        new.replace(path)
+
+
+_BESIDE: Final = ("-journal", "-wal", "-shm")
+
+
+@contextmanager
+def _alone(path: Path, timeout_s: float) -> Iterator[None]:
+    connection = None
+    try:
+        uri = f"{path.absolute().as_uri()}?mode=rw"
+        connection = dialect.connect(uri, str(path), timeout_s)
+        with dialect.told(str(path)):
+            connection.execute(dialect.ALONE)
+    except Damaged:
+        pass
+    try:
+        yield
+    finally:
+        if connection is not None:
+            connection.close()

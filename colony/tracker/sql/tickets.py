@@ -74,6 +74,12 @@ def one(db: Transaction, ref: Ref) -> Ticket | None:
     return None
 
 
+def bare(db: Transaction, ref: Ref) -> Ticket:
+    """A ticket that is there, without its relatives."""
+    [row] = db.rows("ticket", project=ref.project, number=ref.number)
+    return _ticket(row, relations.Relatives())
+
+
 def with_source(db: Transaction, project: str, source: str) -> Ref | None:
     for (number,) in db.rows("ticket_with_source", project=project, source=source):
         return Ref(project, number)

@@ -1,0 +1,1 @@
+"""Moving a whole tracker: written out as JSON Lines, and read into an empty one."""

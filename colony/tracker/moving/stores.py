@@ -1,0 +1,76 @@
+"""The databases that an export is taken from and read into."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from colony.errors import Refused, Unreachable
+from colony.tracker.ledger import Derive
+from colony.tracker.moving.arrival import take
+from colony.tracker.places import TIMEOUT_S, path_of
+from colony.tracker.sql import copies, files
+from colony.tracker.sql.engine import Engine
+
+
+@contextmanager
+def snapshot(url: str, folder: Path | None = None) -> Iterator[Engine]:
+    """The database of `url` as it is now, which nobody waits for and nobody changes.
+
+    A copy in `folder` (beside the database), without a name once it is open: a reader of the
+    database itself would keep others from writing for as long as the lines take to be written.
+    """
+    path = path_of(url)
+    engine = _unnamed_copy(path, (folder or path.parent) / f"{path.name}.{os.getpid()}.export")
+    try:
+        yield engine
+    finally:
+        engine.close()
+
+
+def _unnamed_copy(path: Path, copy: Path) -> Engine:
+    try:
+        try:
+            copy.unlink(missing_ok=True)
+            copies.copy(path, copy, TIMEOUT_S)
+            return files.open_file(copy, create=False, timeout_s=TIMEOUT_S)
+        finally:
+            copy.unlink(missing_ok=True)
+    except OSError as error:
+        raise Unreachable(
+            f"there is no place for a copy of {path} in {copy.parent}: {error.strerror}"
+        ) from error
+
+
+def read_into(url: str, file: IO[bytes], derive: Derive) -> dict[str, int]:
+    """Read an export into the empty tracker of `url`, made where there is none; rows by name.
+
+    A new database gets its name when everything is in it.
+    """
+    path = path_of(url)
+    if path.exists():
+        return _filled(path, file, derive)
+    new = path.with_name(f"{path.name}.{os.getpid()}.import")
+    try:
+        new.unlink(missing_ok=True)
+        files.make_file(new)
+        counts = _filled(new, file, derive)
+        os.link(new, path)
+    except FileExistsError:
+        raise Refused(f"{path} was made meanwhile; nothing was read") from None
+    except OSError as error:
+        raise Unreachable(f"cannot make the tracker at {path}: {error.strerror}") from error
+    finally:
+        new.unlink(missing_ok=True)
+    return counts
+
+
+def _filled(path: Path, file: IO[bytes], derive: Derive) -> dict[str, int]:
+    engine = files.open_file(path, create=False, timeout_s=TIMEOUT_S)
+    try:
+        return take(engine, file, derive)
+    finally:
+        engine.close()
