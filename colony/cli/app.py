@@ -48,6 +48,9 @@ PANELS: Final[dict[str, tuple[Verb, ...]]] = {
     ),
     "Help": (
         Verb("init", "Register a project folder."),
+        Verb("doctor", "Say what is missing here, and what to do."),
+        Verb("config", "Show each setting, and where it comes from."),
+        Verb("completion", "Print what lets a shell complete words."),
         Verb("demo", "Work three sample tickets, without any account."),
     ),
     "In a checkout": (

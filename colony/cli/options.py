@@ -52,6 +52,11 @@ def parameters(names: Iterable[str]) -> list[inspect.Parameter]:
     return [_parameter(name) for name in names]
 
 
+def hidden(names: Iterable[str]) -> list[inspect.Parameter]:
+    """The same options, left out of the help."""
+    return [_parameter(name, listed=False) for name in names]
+
+
 def always() -> list[inspect.Parameter]:
     """What every command takes."""
     as_json = typer.Option("--json", help="Print JSON lines.", rich_help_panel="Everywhere")
@@ -61,11 +66,13 @@ def always() -> list[inspect.Parameter]:
     ]
 
 
-def _parameter(name: str) -> inspect.Parameter:
+def _parameter(name: str, *, listed: bool = True) -> inspect.Parameter:
     setting = BY_NAME[name]
     default = f", default {setting.default}" if setting.default else ""
     told = f"{setting.help[0].upper()}{setting.help[1:]}. [{setting.variable}{default}]"
-    option = typer.Option(setting.flag, metavar="VALUE", help=told, show_default=False)
+    option = typer.Option(
+        setting.flag, metavar="VALUE", help=told, show_default=False, hidden=not listed
+    )
     return _keyword(name, Annotated[str | None, option], None)
 
 
