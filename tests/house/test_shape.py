@@ -22,7 +22,8 @@ MODULE_LINES = 450
 PURE = {
     "__future__", "abc", "bisect", "calendar", "collections", "contextlib", "dataclasses",
     "datetime", "difflib", "enum", "functools", "hashlib", "heapq", "itertools", "json", "math",
-    "operator", "re", "string", "textwrap", "types", "typing", "unicodedata", "zoneinfo",
+    "operator", "re", "string", "textwrap", "tomllib", "types", "typing", "unicodedata",
+    "zoneinfo",
 }  # fmt: skip
 
 
