@@ -39,12 +39,12 @@ def _make(found: Found) -> list[Command]:
 
 
 def _first(names: set[str]) -> list[tuple[str, str]]:
-    """Each task with the first of its usual names that is there."""
+    """Each task with the first of its usual names that is there. `install` is none of them: a
+    Makefile's puts the program into the system, a package's is run by npm itself."""
     out = []
-    for task, usual in {"install": ("install", "setup"), **_SCRIPTS}.items():
+    for task, usual in {"install": ("setup",), **_SCRIPTS}.items():
         target = next((each for each in usual if each in names), None)
-        # `make install` puts the program into the system.
-        if target is not None and target != "install":
+        if target is not None:
             out.append((task, target))
     return out
 

@@ -77,4 +77,4 @@ def short(value: object) -> str:
 
 def quiet(text: str) -> str:
     """Without what would open or end a comment in the concept."""
-    return text.replace("<!--", "").replace("-->", "").strip()
+    return text.replace("<!", "< !").replace("-->", "-- >").strip()

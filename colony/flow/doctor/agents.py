@@ -23,9 +23,9 @@ PACKAGE: Final = f"@anthropic-ai/claude-code@{TESTED}"
 
 
 def look_at_agent(
-    agent: CodingAgent, runner: Runner, environ: Mapping[str, str], clock: Clock
+    agent: CodingAgent, runner: Runner, environ: Mapping[str, str], clock: Clock, env_file: Path
 ) -> tuple[Finding, ...]:
-    """The checks that a start would make."""
+    """The checks that a start would make. `env_file` is where settings are kept."""
     check = f"agent {agent.name}"
     path = environ.get("PATH", PATH)
     asked = agent.version_call()
@@ -35,14 +35,16 @@ def look_at_agent(
             return (fail(check, problem, "correct COLONY_STAND_IN_SCRIPT, or leave it out"),)
         return (warn(check, "a script plays the agent's part: no model does any work"),)
     if shutil.which(asked.argv[0], path=path) is None:
-        return (fail(check, f"the program {runner.program} is not found", _install(path)),)
+        return (
+            fail(check, f"the program {runner.program} is not found", _install(path, env_file)),
+        )
     env = {**allowed(environ, ()), **asked.env}
     done = call(asked.argv, env, Path("/"), clock, timeout_s=CALL_S)
     said = done.stdout.decode("utf-8", "replace")
     if done.timed_out:
         return (fail(check, f"{runner.program} gave no answer within {CALL_S:g} s"),)
     if problem := agent.version_problem(said):
-        return (fail(check, problem, _install(path)),)
+        return (fail(check, problem, _install(path, env_file)),)
     if problem := agent.login_problem(environ):
         return (fail(check, problem),)
     return (ok(check, f"{said.strip()}, {login(environ)}"),)
@@ -56,12 +58,12 @@ def login(environ: Mapping[str, str]) -> str:
     return f"{how} (found, not tried)"
 
 
-def _install(path: str) -> str:
+def _install(path: str, env_file: Path) -> str:
     if shutil.which("npm", path=path) is None:
         first = "install Node.js 22 or newer, then "
     else:
         first = ""
     return (
         f"{first}`npm install -g {PACKAGE}`, or set COLONY_CLAUDE to where it is; to try Colony"
-        " without an account, COLONY_AGENT=stand-in"
+        f" without an account, COLONY_AGENT=stand-in (in {env_file})"
     )

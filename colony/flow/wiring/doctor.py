@@ -105,8 +105,9 @@ def _tracker_checks(settings: Settings) -> tuple[Check, ...]:
 def _agents(settings: Settings, environ: Mapping[str, str]) -> tuple[Finding, ...]:
     """Each agent that a session could be run with, once."""
     found: list[Finding] = []
+    env_file = settings.place.home / ".env"
     for runner in _runners(settings):
-        found += look_at_agent(agent_for(runner), runner, environ, SystemClock())
+        found += look_at_agent(agent_for(runner), runner, environ, SystemClock(), env_file)
     return tuple(found)
 
 
