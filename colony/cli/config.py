@@ -18,7 +18,8 @@ from colony.errors import UsageProblem
 
 app = verbs()
 
-COLUMNS: Final = ("setting", "value", "from")
+COLUMNS: Final = ("setting", "from", "value")
+"""The value stands last: on a terminal the last column alone is broken into lines, not cut."""
 NAMES: Final = {setting.name: setting for setting in SETTINGS}
 
 Names = Annotated[
@@ -79,5 +80,5 @@ def _drawn(row: settings.Row) -> Row:
         "source": row.source,
         "usable": not row.problem,
     }
-    cells = (name, shown or "-", source)
+    cells = (name, source, shown or "-")
     return Row(Line("config", f"{name} {shown or '-'} — {source}", facts=facts), cells)
