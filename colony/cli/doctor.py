@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from colony.cli.config import listed
 from colony.cli.show import Style
 from colony.cli.verb import Start, early_verb, verbs
-from colony.config import Listing, find_home, listing, unknown_variables
+from colony.config import Listing, Settings, find_home, listing, unknown_variables
 from colony.core.doctor import Finding, State, fail, ok, row, summary, warn
 from colony.errors import ColonyError
 from colony.flow.doctor.examining import examine
-from colony.flow.wiring.doctor import checks_of, checks_without_settings
+from colony.flow.wiring.doctor import Ways, checks_of, checks_without_settings
+from colony.flow.wiring.readers import reader
+from colony.flow.wiring.trackers import open_tracker
 
 app = verbs()
 
@@ -44,7 +47,14 @@ def _findings(start: Start) -> Iterator[Finding]:
     yield from examine(checks_without_settings(_home(start), start.environ, sys.version_info[:3]))
     yield from _settings(start, found)
     if found.settings is not None:
-        yield from examine(checks_of(found.settings, start.environ))
+        yield from examine(checks_of(found.settings, start.environ, _ways(found.settings)))
+
+
+def _ways(settings: Settings) -> Ways:
+    return Ways(
+        reads=partial(reader, settings),
+        tracker=partial(open_tracker, settings, create=False),
+    )
 
 
 def _home(start: Start) -> Path:

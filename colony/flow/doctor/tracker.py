@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
-from colony.core.doctor import Finding, fail, warn
+from colony.core.doctor import Finding, fail, ok, warn
 from colony.core.doctor.tracker import (
     judge_clock,
     judge_content,
@@ -43,30 +43,39 @@ def look_inside(shown: str, opened: Callable[[], Reads], names: Names) -> tuple[
 
 
 def look_over_http(
-    shown: str,
-    as_colony: Callable[[], Tracker],
-    names: Names,
-    own_users: Sequence[str],
-    clock: Clock,
+    shown: str, opened: Callable[[], Reads], names: Names, clock: Clock
 ) -> tuple[Finding, ...]:
-    """A served tracker, seen with Colony's own token."""
-    with closing(as_colony()) as tracker:
-        projects = tracker.projects()
-        found = [judge_content(shown, projects), judge_clock(tracker.now_ms(), clock.wall_ms())]
-        if "me" in tracker.features:
-            found.append(judge_own_token(tracker.me(), names.user))
-        elif not own_users:
-            todo = "name Colony's own users there in COLONY_OWN_USERS"
-            found.append(fail("Colony's token", "the tracker cannot tell whose it is", todo))
-        infos = [tracker.project(name) for name in projects]
+    """A served tracker, with whichever token there is."""
+    with closing(opened()) as reads:
+        projects = reads.projects()
+        infos = [reads.project(name) for name in projects]
         with_members = [info for info in infos if info.members]
-        return (*found, *judge_creators(with_members or infos, names.creators))
+        return (
+            judge_content(shown, projects),
+            judge_clock(reads.now_ms(), clock.wall_ms()),
+            *judge_creators(with_members or infos, names.creators),
+        )
 
 
-def look_at_person(as_person: Callable[[], Tracker] | None) -> tuple[Finding, ...]:
+def look_at_own_token(
+    as_colony: Callable[[], Tracker], user: str, own_users: Sequence[str]
+) -> tuple[Finding, ...]:
+    """Colony's own token, for a served tracker."""
+    with closing(as_colony()) as tracker:
+        if "me" in tracker.features:
+            return (judge_own_token(tracker.me(), user),)
+    if own_users:
+        return (ok("Colony's token", f"taken; Colony is {', '.join(own_users)} there"),)
+    todo = "name Colony's own users there in COLONY_OWN_USERS"
+    return (fail("Colony's token", "the tracker cannot tell whose it is", todo),)
+
+
+def look_at_person_token(as_person: Callable[[], Tracker] | None) -> tuple[Finding, ...]:
     """The person's own token, for a served tracker."""
     if as_person is None:
         todo = "set COLONY_PERSON_TOKEN_FILE to write and answer tickets from here"
         return (warn("your token", "there is none", todo),)
     with closing(as_person()) as tracker:
-        return (judge_person_token(tracker.me()),) if "me" in tracker.features else ()
+        if "me" in tracker.features:
+            return (judge_person_token(tracker.me()),)
+    return (ok("your token", "taken; the tracker cannot tell whose it is"),)

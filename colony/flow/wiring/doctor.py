@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 from colony.config import Settings
 from colony.core.doctor import Finding, ok
@@ -24,12 +26,19 @@ from colony.flow.doctor.machine import (
     look_at_sandbox,
 )
 from colony.flow.doctor.projects import look_at_projects
-from colony.flow.doctor.tracker import Names, look_at_person, look_inside, look_over_http
-from colony.flow.wiring.readers import EMBEDDED, reader
+from colony.flow.doctor.tracker import (
+    Names,
+    look_at_own_token,
+    look_at_person_token,
+    look_inside,
+    look_over_http,
+)
+from colony.flow.wiring.readers import EMBEDDED
 from colony.flow.wiring.sessions import agent_for, runner_of, secrets_of
-from colony.flow.wiring.trackers import open_tracker
 from colony.host.clock import SystemClock
 from colony.host.registry import Registry, read_registry
+from colony.tracker.protocol import Tracker
+from colony.tracker.reads import Reads
 
 
 def checks_without_settings(
@@ -46,14 +55,26 @@ def checks_without_settings(
     )
 
 
-def checks_of(settings: Settings, environ: Mapping[str, str]) -> tuple[Check, ...]:
+class OpenTracker(Protocol):
+    def __call__(self, *, as_person: bool) -> Tracker: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """How a command reaches the tracker; a database that is not there is not made."""
+
+    reads: Callable[[], Reads]
+    tracker: OpenTracker
+
+
+def checks_of(settings: Settings, environ: Mapping[str, str], ways: Ways) -> tuple[Check, ...]:
     """What is needed with these settings."""
     place, work, clock = settings.place, settings.work, SystemClock()
     pool = work.port_pool
     return (
         Check("time zone", lambda: (ok("time zone", settings.tracker.tz),)),
         Check("projects", lambda: _projects(settings)),
-        *_tracker_checks(settings),
+        *_tracker_checks(settings, ways),
         Check("sandbox", lambda: look_at_sandbox(work.sandbox, environ, clock)),
         Check("agent", lambda: _agents(settings, environ)),
         Check("ports", lambda: look_at_ports(place.runs_dir, pool, work.ports_per_session)),
@@ -77,29 +98,24 @@ def _projects(settings: Settings) -> tuple[Finding, ...]:
     )
 
 
-def _tracker_checks(settings: Settings) -> tuple[Check, ...]:
+def _tracker_checks(settings: Settings, ways: Ways) -> tuple[Check, ...]:
     tracker = settings.tracker
     names = Names(tracker.person, tracker.user, tracker.creator_names)
     if not tracker.url.startswith(("http://", "https://")):
         # An address of another kind may hold a password.
         shown = tracker.url.removeprefix(EMBEDDED) if tracker.url.startswith(EMBEDDED) else "there"
-        return (Check("tracker", lambda: look_inside(shown, lambda: reader(settings), names)),)
-
-    def as_colony() -> tuple[Finding, ...]:
-        return look_over_http(
-            re.sub(r"//[^/@]*@", "//", tracker.url),
-            lambda: open_tracker(settings, as_person=False, create=False),
-            names,
-            tracker.own_users,
-            SystemClock(),
-        )
-
-    def as_person() -> tuple[Finding, ...]:
-        if tracker.person_token_file is None:
-            return look_at_person(None)
-        return look_at_person(lambda: open_tracker(settings, as_person=True, create=False))
-
-    return (Check("tracker", as_colony), Check("your token", as_person))
+        return (Check("tracker", lambda: look_inside(shown, ways.reads, names)),)
+    shown = re.sub(r"//[^/@]*@", "//", tracker.url)
+    has_person = tracker.person_token_file is not None
+    as_person = partial(ways.tracker, as_person=True) if has_person else None
+    as_colony = partial(ways.tracker, as_person=False)
+    return (
+        Check("tracker", lambda: look_over_http(shown, ways.reads, names, SystemClock())),
+        Check(
+            "Colony's token", lambda: look_at_own_token(as_colony, tracker.user, tracker.own_users)
+        ),
+        Check("your token", lambda: look_at_person_token(as_person)),
+    )
 
 
 def _agents(settings: Settings, environ: Mapping[str, str]) -> tuple[Finding, ...]:
