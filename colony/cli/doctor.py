@@ -46,8 +46,10 @@ def _findings(start: Start) -> Iterator[Finding]:
         found = listing(start.flags, start.environ, "", start.machine)
     yield from examine(checks_without_settings(_home(start), start.environ, sys.version_info[:3]))
     yield from _settings(start, found)
-    if found.settings is not None:
-        yield from examine(checks_of(found.settings, start.environ, _ways(found.settings)))
+    if found.settings is None:
+        yield warn("settings", "all other checks wait for them")
+        return
+    yield from examine(checks_of(found.settings, start.environ, _ways(found.settings)))
 
 
 def _ways(settings: Settings) -> Ways:

@@ -151,6 +151,13 @@ def test_settings_that_cannot_be_used_do_not_hide_the_rest(stage: Stage) -> None
     assert done.lines[-1] == "DOCTOR: 1 thing to mend first: settings"
 
 
+def test_what_waits_for_the_settings_is_said(stage: Stage) -> None:
+    done = stage("doctor", COLONY_PORT_POOL="8700-8701")
+    assert done.code == 1
+    assert done.lines[-2] == "DOCTOR warn settings — all other checks wait for them"
+    assert "COLONY_PORTS_PER_SESSION 10: must fit into the pool 8700-8701" in done.out
+
+
 def test_an_env_file_that_is_no_text(stage: Stage) -> None:
     (stage.home / ".env").write_bytes(b"\xff\xfe")
     done = stage("doctor")
