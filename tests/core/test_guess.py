@@ -152,7 +152,7 @@ def test_pages(found: dict[str, str], pages: bool) -> None:
     assert guess_from(found).pages == pages
 
 
-@given(st.dictionaries(st.sampled_from(FILES), st.text(max_size=200)))
+@given(st.dictionaries(st.sampled_from(FILES), st.text(max_size=100), max_size=4))
 def test_whatever_is_in_the_files(found: dict[str, str]) -> None:
     text = first_concept("shop", guess_from(found))
     assert text.isascii() or text.encode()
