@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from colony.core import env_file
 from colony.core.lines import clip
 from colony.core.ports import Range
 from colony.core.settings import (
@@ -23,8 +22,9 @@ from colony.core.settings import (
     ZONE,
     Setting,
 )
+from colony.core.sources import Sources, env_entries
 from colony.core.spelling import hint
-from colony.errors import UsageProblem
+from colony.errors import Refused, UsageProblem
 
 # --- what the program is given ---------------------------------------------------------------
 
@@ -151,7 +151,7 @@ class Settings:
 
 def find_home(flags: Mapping[str, str], environ: Mapping[str, str], machine: Machine) -> Path:
     """The folder that holds the `.env`; it need not exist yet."""
-    given = _Sources(flags, environ, {}, "").value(BY_NAME["home"])
+    given = Sources(flags, environ, {}, "").value(BY_NAME["home"])
     if isinstance(given, str):
         return _absolute(machine, given)
     if machine.checkout is not None:
@@ -173,15 +173,121 @@ def read(
     the home's `.env`, empty where there is none. UsageProblem names what cannot be used; Refused
     where it never may be."""
     home = find_home(flags, environ, machine)
-    sources = _Sources(flags, environ, _env_entries(home_env_text, home / ".env"), f"{home}/.env")
+    entries, problems = env_entries(home_env_text, f"{home}/.env")
+    if problems:
+        raise UsageProblem(problems[0])
+    return _settings(Sources(flags, environ, entries, f"{home}/.env"), home, machine)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A setting as it stands now."""
+
+    setting: Setting
+    text: str
+    """What holds: as given, the default, or what the default stands for."""
+    source: str
+    """The option, the variable, `.env` and its line, or `default`."""
+    problem: str = ""
+    """Why it cannot be used, in the line that `read` would refuse it with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    rows: tuple[Row, ...]
+    """One a setting, in the table's order."""
+    problems: tuple[str, ...]
+    """Lines of the `.env` that set nothing."""
+    settings: Settings | None
+    """What `read` gives once all that cannot be used is left out; None: not even then."""
+
+    @property
+    def refusals(self) -> tuple[str, ...]:
+        """Everything that `read` could refuse, one line each."""
+        return (*self.problems, *(row.problem for row in self.rows if row.problem))
+
+
+def listing(
+    flags: Mapping[str, str],
+    environ: Mapping[str, str],
+    home_env_text: str,
+    machine: Machine,
+) -> Listing:
+    """Every setting with its source, whatever of it cannot be used. Takes what `read` takes."""
+    try:
+        home = find_home(flags, environ, machine)
+    except UsageProblem:
+        home = find_home({}, {"XDG_STATE_HOME": environ.get("XDG_STATE_HOME", "")}, machine)
+    entries, problems = env_entries(home_env_text, f"{home}/.env")
+    sources = Sources(flags, environ, entries, f"{home}/.env")
+    wrong: dict[str, str] = {}
+    value: dict[str, Any] = {}
+    for setting in SETTINGS:
+        try:
+            value[setting.name] = sources.value(setting)
+        except (UsageProblem, Refused) as problem:
+            wrong[setting.name] = problem.line
+    for rule in _RULES:
+        if rule.needs <= value.keys() and (why := rule.why(value, machine)):
+            wrong[rule.name] = sources.unusable(BY_NAME[rule.name], why).line
+    rows = tuple(
+        Row(each, *_shown(each, sources, home, machine), wrong.get(each.name, ""))
+        for each in SETTINGS
+    )
+    try:
+        settings = _settings(sources.without(wrong), home, machine)
+    except UsageProblem:
+        settings = None
+    return Listing(rows, problems, settings)
+
+
+def _shown(setting: Setting, sources: Sources, home: Path, machine: Machine) -> tuple[str, str]:
+    """The text of a setting, and its source."""
+    given = sources.given(setting)
+    if given is None:
+        return setting.default or _stands_for(setting.name, sources, home, machine), "default"
+    if setting.name not in sources.flags and setting.variable not in sources.environ:
+        return given[0], f".env line {sources.entries[setting.variable].line}"
+    return given
+
+
+def _stands_for(name: str, sources: Sources, home: Path, machine: Machine) -> str:
+    """What a default without a text of its own comes to."""
+
+    def text(other: str) -> str:
+        setting = BY_NAME[other]
+        return (sources.given(setting) or (setting.default or "",))[0]
+
+    match name:
+        case "home":
+            return str(home)
+        case "projects_dir" | "runs_dir":
+            return str(home / name.removesuffix("_dir"))
+        case "host":
+            return machine.host
+        case "person":
+            return machine.login
+        case "controller_claude":
+            return text("claude")
+        case "heartbeat":
+            ttl = text("lease_ttl")
+            return str(int(ttl) // 2) if ttl.isascii() and ttl.isdigit() else ""
+        case _:
+            return ""
+
+
+def _settings(sources: Sources, home: Path, machine: Machine) -> Settings:
     value = {setting.name: sources.value(setting) for setting in SETTINGS}
+    for rule in _RULES:
+        if why := rule.why(value, machine):
+            raise sources.unusable(BY_NAME[rule.name], why)
     return Settings(
         place=_place(value, home, machine),
-        tracker=_tracker(value, home, sources, machine),
+        tracker=_tracker(value, home, machine),
         serve=_serve(value),
-        work=_work(value, sources, machine),
+        work=_work(value, machine),
         check=_check(value, machine),
-        lease=_lease(value, sources),
+        lease=_lease(value),
     )
 
 
@@ -195,55 +301,37 @@ def unknown_variables(environ: Iterable[str]) -> tuple[str, ...]:
     )
 
 
-def _env_entries(text: str, path: Path) -> dict[str, env_file.Entry]:
-    try:
-        entries = env_file.parse(text)
-    except env_file.BadLine as bad:
-        raise UsageProblem(f"{path}:{bad.line}: {bad}") from None
-    own = {name: entry for name, entry in entries.items() if name.startswith("COLONY_")}
-    for name, entry in own.items():
-        if name in ENVIRONMENT_ONLY | SET_BY_COLONY:
-            raise UsageProblem(f"{path}:{entry.line}: {name} cannot be set here")
-        if name not in VARIABLES:
-            said = f"{clip(name, 80)} is no setting{hint(name, VARIABLES)}"
-            raise UsageProblem(f"{path}:{entry.line}: {said}")
-    return own
-
-
 @dataclass(frozen=True, slots=True)
-class _Sources:
-    """Where values come from, the strongest first."""
+class _Rule:
+    """What a setting must be beside others, or on this machine."""
 
-    flags: Mapping[str, str]
-    environ: Mapping[str, str]
-    entries: Mapping[str, env_file.Entry]
-    env_path: str
+    name: str
+    """The setting that is refused."""
+    needs: frozenset[str]
+    why: Callable[[Mapping[str, Any], Machine], str]
+    """Why it cannot be used; empty: it can."""
 
-    def given(self, setting: Setting) -> tuple[str, str] | None:
-        """The text that was set, and under which name."""
-        if setting.name in self.flags:
-            return self.flags[setting.name], setting.flag
-        if setting.variable in self.environ:
-            return self.environ[setting.variable], setting.variable
-        if setting.variable in self.entries:
-            entry = self.entries[setting.variable]
-            return entry.value, f"{self.env_path}:{entry.line}: {setting.variable}"
-        return None
 
-    def value(self, setting: Setting) -> object:
-        text, name = self.given(setting) or (setting.default, setting.variable)
-        if text is None:
-            return None
-        try:
-            return setting.kind(text)
-        except ValueError as error:
-            raise self.unusable(setting, str(error), text, name) from None
+def _zone_problem(value: Mapping[str, Any], machine: Machine) -> str:
+    return "" if machine.has_zone(value["tz"]) else ZONE
 
-    def unusable(self, setting: Setting, why: str, text: str = "", name: str = "") -> UsageProblem:
-        if not name:
-            text, name = self.given(setting) or (setting.default or "", setting.variable)
-        shown = "" if setting.secret or not text else f" {clip(text, 80)}"
-        return UsageProblem(f"{name}{shown}: {why}")
+
+def _pool_problem(value: Mapping[str, Any], _: Machine) -> str:
+    first, last = value["port_pool"]
+    fits = value["ports_per_session"] <= last - first + 1
+    return "" if fits else f"must fit into the pool {first}-{last}"
+
+
+def _heartbeat_problem(value: Mapping[str, Any], _: Machine) -> str:
+    ttl = value["lease_ttl"]
+    return "" if (value["heartbeat"] or ttl // 2) < ttl else f"must be below the lease's {ttl}"
+
+
+_RULES: Final = (
+    _Rule("tz", frozenset({"tz"}), _zone_problem),
+    _Rule("ports_per_session", frozenset({"ports_per_session", "port_pool"}), _pool_problem),
+    _Rule("heartbeat", frozenset({"heartbeat", "lease_ttl"}), _heartbeat_problem),
+)
 
 
 def _absolute(machine: Machine, path: str) -> Path:
@@ -270,11 +358,7 @@ def _place(value: Mapping[str, Any], home: Path, machine: Machine) -> Place:
     )
 
 
-def _tracker(
-    value: Mapping[str, Any], home: Path, sources: _Sources, machine: Machine
-) -> TrackerSettings:
-    if not machine.has_zone(value["tz"]):
-        raise sources.unusable(BY_NAME["tz"], ZONE)
+def _tracker(value: Mapping[str, Any], home: Path, machine: Machine) -> TrackerSettings:
     url: str = value["tickets_url"]
     file = url.removeprefix("sqlite:///")
     if file not in (url, ":memory:"):
@@ -311,14 +395,9 @@ def _serve(value: Mapping[str, Any]) -> ServeSettings:
     )
 
 
-def _work(value: Mapping[str, Any], sources: _Sources, machine: Machine) -> WorkSettings:
+def _work(value: Mapping[str, Any], machine: Machine) -> WorkSettings:
     same = {setting.name: value[setting.name] for setting in SETTINGS if setting.part == "work"}
     script = value["stand_in_script"]
-    pool: Range = value["port_pool"]
-    if value["ports_per_session"] > pool[1] - pool[0] + 1:
-        raise sources.unusable(
-            BY_NAME["ports_per_session"], f"must fit into the pool {pool[0]}-{pool[1]}"
-        )
     return WorkSettings(
         **same
         | {
@@ -338,9 +417,6 @@ def _check(value: Mapping[str, Any], machine: Machine) -> CheckSettings:
     )
 
 
-def _lease(value: Mapping[str, Any], sources: _Sources) -> LeaseSettings:
+def _lease(value: Mapping[str, Any]) -> LeaseSettings:
     ttl: int = value["lease_ttl"]
-    heartbeat: int = value["heartbeat"] or ttl // 2
-    if heartbeat >= ttl:
-        raise sources.unusable(BY_NAME["heartbeat"], f"must be below the lease's {ttl}")
-    return LeaseSettings(ttl=ttl, heartbeat=heartbeat)
+    return LeaseSettings(ttl=ttl, heartbeat=value["heartbeat"] or ttl // 2)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from colony.config import Machine, Settings, find_home, read, unknown_variables
+from colony.config import Machine, Settings, find_home, listing, read, unknown_variables
 from colony.core.settings import BY_NAME, SETTINGS
 from colony.errors import ColonyError, Refused, UsageProblem
 
@@ -256,3 +256,43 @@ def test_any_text_is_a_value_or_one_clear_line(name: str, text: str) -> None:
     except ColonyError as error:
         assert error.exit_code in (2, 3)
         assert "\n" not in error.line
+
+
+@pytest.mark.parametrize(
+    ("flags", "environ", "env_text"),
+    [
+        ({"max_turns": "no"}, {}, ""),
+        ({}, {"COLONY_MAX_TURNS": "no"}, ""),
+        ({}, {}, "COLONY_MAX_TURNS=no\n"),
+        ({}, {}, "no assignment\n"),
+        ({}, {"COLONY_TZ": "X/Y"}, ""),
+        ({}, {"COLONY_PERMISSION_MODE": "bypassPermissions"}, ""),
+    ],
+)
+def test_a_listing_leaves_out_what_cannot_be_used(
+    flags: dict[str, str], environ: dict[str, str], env_text: str
+) -> None:
+    found = listing(flags | {"model": "opus"}, environ, env_text, MACHINE)
+    assert len(found.refusals) == 1
+    expected = settings({"model": "opus"})
+    assert found.settings == expected
+
+
+def test_a_listing_refuses_what_read_refuses() -> None:
+    """The first refusal of a listing is the line of `read`, word for word."""
+    for environ in ({"COLONY_MAX_TURNS": "0"}, {"COLONY_HEARTBEAT": "9999"}, {"COLONY_HOME": ""}):
+        [told] = listing({}, environ, "", MACHINE).refusals
+        assert told == refusal({}, environ)
+
+
+def test_settings_that_do_not_fit_each_other_even_as_defaults() -> None:
+    found = listing({}, {"COLONY_PORT_POOL": "8700-8701"}, "", MACHINE)
+    assert found.settings is None
+    assert found.refusals == ("COLONY_PORTS_PER_SESSION 10: must fit into the pool 8700-8701",)
+
+
+def test_a_listing_of_what_can_be_used_is_what_read_gives() -> None:
+    environ = {"COLONY_MODEL": "opus", "COLONY_RUNS_DIR": "r", "COLONY_PERSON": "bo"}
+    found = listing({}, environ, "COLONY_TZ=Europe/Vienna\n", MACHINE)
+    assert found.refusals == ()
+    assert found.settings == settings({}, environ, "COLONY_TZ=Europe/Vienna\n")

@@ -35,22 +35,27 @@ class Verb:
 PANELS: Final[dict[str, tuple[Verb, ...]]] = {
     "By hand": (
         Verb("next", "Say which ticket is next, and why the others wait."),
-        Verb("explain", "Say why a ticket would be started now, or not."),
         Verb("brief", "Write the text that a worker starts with."),
         Verb("work", "Run one worker on one ticket, then its check."),
         Verb("check", "Check the report of a session again, or post it."),
         Verb("report", "Check a worker's report file, or post it."),
         Verb("cycle", "next, work and check, once."),
+    ),
+    "Look": (
+        Verb("explain", "Say why a ticket would be started now, or not."),
         Verb("leases", "Show which session holds which ticket."),
+        Verb("sessions", "List sessions, look into one, remove old ones."),
+        Verb("tail", "Follow a running session."),
     ),
     "Tracker": (
         Verb("ticket", "Write, read and answer tickets."),
-        Verb("tracker", "Care for the tracker itself."),
+        Verb("tracker", "Care for the tracker itself, serve it to others."),
     ),
     "Help": (
         Verb("init", "Register a project folder."),
-        Verb("sessions", "List sessions, look into one, remove old ones."),
-        Verb("tail", "Follow a running session."),
+        Verb("doctor", "Say what is missing here, and what to do."),
+        Verb("config", "Show each setting, and where it comes from."),
+        Verb("completion", "Print what lets a shell complete words."),
         Verb("demo", "Work three sample tickets, without any account."),
     ),
     "In a checkout": (

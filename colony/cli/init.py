@@ -5,36 +5,24 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
 from colony.cli.opening import as_person, check_person, new_key
 from colony.cli.show import Show
 from colony.cli.verb import Context, verb, verbs
-from colony.core.lines import Line
+from colony.core.concept import first_concept
+from colony.core.guess import guess_from, project_name
+from colony.core.lines import Json, Line
 from colony.core.project import Project
 from colony.core.survey import ProjectTrouble
 from colony.core.ticket import NAME_PATTERN
 from colony.errors import Refused, UsageProblem
+from colony.host.foreign_files import shown_files
 from colony.host.registry import folders_of, read_project, read_registry
 
 app = verbs()
-
-CONCEPT: Final = """# {name}: what it is meant to become
-
-Workers read this before each ticket. Replace the questions with your answers.
-
-## What is it for, and for whom?
-
-## What must it do?
-
-## What must it never do?
-
-## How is it built, started and tested?
-
-## What counts as finished?
-"""
 
 
 @verb(app)
@@ -42,22 +30,29 @@ def init(
     context: Context,
     folder: Annotated[str, typer.Argument(metavar="FOLDER", help="The project's folder.")] = ".",
     name: Annotated[
-        str | None, typer.Option("--name", metavar="P", help="Default: the folder's name.")
+        str | None, typer.Option("--name", metavar="P", help="Default: the project's own.")
     ] = None,
 ) -> None:
     """Register a project folder: registry file, concept, tracker. Nothing is overwritten."""
     check_person(context.settings)
     dev = _folder(folder)
-    project = _name(dev, name)
+    guess = guess_from(shown_files(dev))
+    project = _name(dev, name, guess.name)
     place = context.settings.place
     if dev == place.checkout:
         raise Refused(f"{dev} is Colony's own checkout: name your project's folder (init FOLDER)")
     _refuse_second_name(context, dev, project)
     place.projects_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     registered = place.projects_dir / f"{project}.json"
-    entry = {"name": project, "dev": {"folder": str(dev)}, "concept": "CONCEPT.md"}
+    entry: dict[str, Json] = {
+        "name": project,
+        "dev": {"folder": str(dev)},
+        "concept": "CONCEPT.md",
+    }
+    if guess.pages:
+        entry["ui"] = True
     if _made(context.show, registered, json.dumps(entry, indent=2, ensure_ascii=False) + "\n"):
-        _made(context.show, dev / "CONCEPT.md", CONCEPT.format(name=project))
+        _made(context.show, dev / "CONCEPT.md", first_concept(project, guess))
     with as_person(context, create=True) as tracker:
         if project not in tracker.projects():
             tracker.add_project(project, key=new_key())
@@ -86,28 +81,29 @@ def _folder(text: str) -> Path:
     return folder.resolve()
 
 
-def _name(folder: Path, given: str | None) -> str:
+def _name(folder: Path, given: str | None, own: str) -> str:
     if given is not None:
         if re.fullmatch(NAME_PATTERN, given, re.ASCII) is None:
             raise UsageProblem(
                 f"--name {given}: must be small letters, digits, '.' and '-' (64 at most)"
             )
         return given
-    made = re.sub(r"[^a-z0-9.]+", "-", folder.name.lower()).strip("-.")[:64].rstrip("-.")
+    made = project_name(own) or project_name(folder.name)
     if not made:
         raise UsageProblem(f"{folder}: no project name can be made of this one, give --name")
     return made
 
 
 def _refuse_second_name(context: Context, dev: Path, project: str) -> None:
-    """Two projects of one folder would be two sessions at once in it."""
+    """Two projects of one folder would be two sessions at once in it; two folders, one name."""
     place = context.settings.place
     registry = read_registry(place.projects_dir, place.home, place.host)
     for name, found in registry.projects.items():
-        if isinstance(found, Project) and name != project:
-            other = folders_of(found, place.home).dev
-            if other is not None and other.resolve() == dev:
-                raise Refused(f"{dev} is registered as {name} already")
+        other = folders_of(found, place.home).dev if isinstance(found, Project) else None
+        if other is not None and name != project and other.resolve() == dev:
+            raise Refused(f"{dev} is registered as {name} already")
+        if other is not None and name == project and other.resolve() != dev:
+            raise Refused(f"{name} is registered already, for {other}: give --name")
 
 
 def _made(show: Show, path: Path, text: str) -> bool:

@@ -55,6 +55,11 @@ def parameters(names: Iterable[str]) -> list[inspect.Parameter]:
     return [_parameter(name) for name in names]
 
 
+def hidden(names: Iterable[str]) -> list[inspect.Parameter]:
+    """The same options, left out of the help."""
+    return [_parameter(name, listed=False) for name in names]
+
+
 def always() -> list[inspect.Parameter]:
     """What every command takes."""
     as_json = typer.Option("--json", help="Print JSON lines.", rich_help_panel="Everywhere")
@@ -71,14 +76,16 @@ def text_of(given: object) -> str | None:
     return None if given is None else str(given)
 
 
-def _parameter(name: str) -> inspect.Parameter:
+def _parameter(name: str, *, listed: bool = True) -> inspect.Parameter:
     setting = BY_NAME[name]
     default = f", default {setting.default}" if setting.default else ""
     told = f"{setting.help[0].upper()}{setting.help[1:]}. [{setting.variable}{default}]"
     if name in PLAIN:
-        plain = typer.Option(setting.flag, help=told, show_default=False)
+        plain = typer.Option(setting.flag, help=told, show_default=False, hidden=not listed)
         return _keyword(name, Annotated[bool, plain], False)
-    option = typer.Option(setting.flag, metavar="VALUE", help=told, show_default=False)
+    option = typer.Option(
+        setting.flag, metavar="VALUE", help=told, show_default=False, hidden=not listed
+    )
     return _keyword(name, Annotated[str | None, option], None)
 
 

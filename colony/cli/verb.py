@@ -41,6 +41,29 @@ class Program:
 
 
 @dataclass(frozen=True, slots=True)
+class Start:
+    """What a verb gets that settings must not stop: they are not read yet."""
+
+    flags: Mapping[str, str]
+    """Options given, before the verb and behind it, by setting name."""
+    environ: Mapping[str, str]
+    machine: config.Machine
+    show: Show
+
+    def context(self) -> Context:
+        """UsageProblem, Refused: a setting cannot be used."""
+        home = config.find_home(self.flags, self.environ, self.machine)
+        settings = config.read(self.flags, self.environ, env_text(home), self.machine)
+        self.warn()
+        return Context(settings, self.show, self.environ)
+
+    def warn(self) -> None:
+        """Say which variables set nothing."""
+        for told in config.unknown_variables(self.environ):
+            self.show.problem(Line("warning", told))
+
+
+@dataclass(frozen=True, slots=True)
 class Context:
     """What every verb gets."""
 
@@ -64,35 +87,64 @@ def verb(
     def declare(
         function: Callable[Concatenate[Context, P], int | None],
     ) -> Callable[..., int | None]:
-        own = _own_parameters(function)
-        taken = ("home", *settings)
+        def run(start: Start, /, *given: P.args, **kept: P.kwargs) -> int | None:
+            return function(start.context(), *given, **kept)
 
-        def call(typer_context: typer.Context, **given: Any) -> int | None:
-            texts = {each: options.text_of(given.get(each)) for each in taken}
-            flags = {each: text for each, text in texts.items() if text is not None}
-            kept = {each: value for each, value in given.items() if each in own}
-            program: Program = typer_context.obj
-            context = _context(program, flags, as_json=given["json"])
-            return function(context, **kept)  # type: ignore[call-arg]
-
-        call.__doc__ = function.__doc__
-        call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-            [
-                inspect.Parameter(
-                    "typer_context",
-                    inspect.Parameter.POSITIONAL_OR_KEYWORD,
-                    annotation=typer.Context,
-                ),
-                *own.values(),
-                *options.parameters(settings),
-                *options.always(),
-            ]
-        )
-        call.__annotations__ = {}
-        app.command(name or function.__name__.rstrip("_"))(call)
+        _declare(app, function, run, (name, settings, options.parameters(settings)))
         return function
 
     return declare
+
+
+def early_verb(
+    app: typer.Typer, settings: Sequence[str] = (), *, name: str | None = None
+) -> Callable[[Callable[Concatenate[Start, P], int | None]], Callable[..., int | None]]:
+    """`verb` for a command that works also where the settings cannot be used.
+
+    It takes the options of `settings` without listing them in its help.
+    """
+
+    def declare(
+        function: Callable[Concatenate[Start, P], int | None],
+    ) -> Callable[..., int | None]:
+        _declare(app, function, function, (name, settings, options.hidden(settings)))
+        return function
+
+    return declare
+
+
+def _declare(
+    app: typer.Typer,
+    function: Callable[..., int | None],
+    run: Callable[..., int | None],
+    how: tuple[str | None, Sequence[str], Sequence[inspect.Parameter]],
+) -> None:
+    """Make a command of `run` with the parameters of `function`, and options of settings."""
+    name, settings, parameters = how
+    own = _own_parameters(function)
+    taken = ("home", *settings)
+
+    def call(typer_context: typer.Context, **given: Any) -> int | None:
+        texts = {each: options.text_of(given.get(each)) for each in taken}
+        flags = {each: text for each, text in texts.items() if text is not None}
+        kept = {each: value for each, value in given.items() if each in own}
+        return run(_start(typer_context.obj, flags, as_json=given["json"]), **kept)
+
+    call.__doc__ = function.__doc__
+    call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [
+            inspect.Parameter(
+                "typer_context",
+                inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                annotation=typer.Context,
+            ),
+            *own.values(),
+            *parameters,
+            *options.always(),
+        ]
+    )
+    call.__annotations__ = {}
+    app.command(name or function.__name__.rstrip("_"))(call)
 
 
 def _own_parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
@@ -105,12 +157,7 @@ def _own_parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter
     }
 
 
-def _context(program: Program, flags: Mapping[str, str], *, as_json: bool) -> Context:
+def _start(program: Program, flags: Mapping[str, str], *, as_json: bool) -> Start:
     show = program.show.as_json() if as_json else program.show
     machine = this_machine(program.environ)
-    flags = {**program.flags, **flags}
-    home = config.find_home(flags, program.environ, machine)
-    settings = config.read(flags, program.environ, env_text(home), machine)
-    for told in config.unknown_variables(program.environ):
-        show.problem(Line("warning", told))
-    return Context(settings, show, program.environ)
+    return Start({**program.flags, **flags}, program.environ, machine, show)

@@ -28,16 +28,28 @@ class BadLine(ValueError):
 def parse(text: str) -> dict[str, Entry]:
     """Variables in their order. Lines are `NAME=value`, `export NAME=value`, quoted or not;
     nothing is expanded. BadLine for anything else and for a name that stands twice."""
+    entries, bad = usable(text)
+    if bad:
+        raise bad[0]
+    return entries
+
+
+def usable(text: str) -> tuple[dict[str, Entry], tuple[BadLine, ...]]:
+    """What `parse` reads, as far as it can be read, and the lines that it would refuse."""
     out: dict[str, Entry] = {}
+    bad: list[BadLine] = []
     for number, raw in enumerate(re.split(r"\r\n|\r|\n", text.removeprefix("\ufeff")), start=1):
         line = raw.strip()
         if not line or line.startswith("#"):
             continue
-        name, value = _assignment(line, number)
-        if name in out:
-            raise BadLine(number, f"{name} is set twice (first on line {out[name].line})")
-        out[name] = Entry(value, number)
-    return out
+        try:
+            name, value = _assignment(line, number)
+            if name in out:
+                raise BadLine(number, f"{name} is set twice (first on line {out[name].line})")
+            out[name] = Entry(value, number)
+        except BadLine as problem:
+            bad.append(problem)
+    return out, tuple(bad)
 
 
 def _assignment(line: str, number: int) -> tuple[str, str]:

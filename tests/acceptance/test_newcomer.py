@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from tests.acceptance.conftest import Colony, git, prints
+from tests.acceptance.conftest import KEY, Colony, git, prints
 from tests.acceptance.model import Model, bash, report, verdict
 
 pytestmark = pytest.mark.real_claude
@@ -55,3 +57,42 @@ def test_from_nothing_to_a_result(colony: Colony, model: Model, claude: str) -> 
     assert "colony-" not in shown.out, "machine lines are for programs"
     assert colony("leases").lines[-1].startswith("LEASES: 0 in progress")
     assert colony("next").lines[0] == "NEXT: nothing to do"
+
+
+def test_doctor_leads_from_nothing_to_a_result(colony: Colony, model: Model, claude: str) -> None:
+    """Whoever does what its failing lines say, the first one first, ends at a session that works.
+
+    Two things are the newcomer's own: which folder, and which key.
+    """
+    del colony.environ["ANTHROPIC_API_KEY"]
+    env_file = colony.home / ".env"
+    own = {"COLONY_CLAUDE": claude, "ANTHROPIC_API_KEY": KEY}
+    done = colony("doctor")
+    assert not colony.home.exists()
+    steps = []
+    while done.code:
+        assert len(steps) < 6, steps
+        line = done.told("DOCTOR FAIL")[0]
+        steps.append(line.split(" — ")[0])
+        command = re.search(r"`colony ([^`]+)`", line)
+        named = re.search("COLONY_CLAUDE|ANTHROPIC_API_KEY", line)
+        if command:
+            assert colony(*command[1].replace("FOLDER", str(colony.project)).split()).code == 0
+        elif named is not None and named[0].startswith("COLONY_"):
+            env_file.write_text(f"{named[0]}={own[named[0]]}\n")
+        else:
+            assert named is not None, line
+            colony.environ[named[0]] = own[named[0]]
+        done = colony("doctor")
+    assert steps == ["DOCTOR FAIL projects", *["DOCTOR FAIL agent claude"] * 2]
+    assert not model.stub.requests, "doctor has asked the model something"
+    assert KEY not in done.out
+    [agent] = done.told("DOCTOR ok   agent claude")
+    assert "(Claude Code), login by ANTHROPIC_API_KEY" in agent
+
+    colony.environ["COLONY_ALLOWED_TOOLS"] = "Bash"
+    assert colony("ticket", "new", "A total").code == 0
+    model.plays("work", [bash("echo 370 > total.txt"), report()])
+    model.plays("check", [bash("cat total.txt"), verdict()])
+    worked = colony("work", "shop", "1", "--post")
+    assert worked.lines[-1] == "WORK DONE — shop#1 is in review: its creator can try it"

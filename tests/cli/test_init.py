@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 
@@ -88,3 +89,51 @@ def test_nothing_is_made_for_somebody_named_like_colony(colony: Colony) -> None:
     assert "COLONY_USER" in done.error
     assert not colony.home.exists()
     assert list(folder.iterdir()) == []
+
+
+def test_what_a_repository_shows_is_written_down_to_be_checked(colony: Colony) -> None:
+    folder = colony.cwd / "checkout-3"
+    folder.mkdir()
+    (folder / "README.md").write_text("# Tea\n\nSells tea.\n")
+    (folder / "package.json").write_text('{"name": "@acme/tea", "scripts": {"test": "jest"}}')
+    (folder / "index.html").write_text("<!doctype html>")
+    assert colony("init", "checkout-3").lines[-1] == "INIT tea is registered"
+    entry = json.loads((colony.home / "projects/tea.json").read_text())
+    assert entry == {
+        "name": "tea",
+        "dev": {"folder": str(folder)},
+        "concept": "CONCEPT.md",
+        "ui": True,
+    }
+    concept = (folder / "CONCEPT.md").read_text()
+    assert "<!-- guessed from README.md: check it -->\nSells tea.\n" in concept
+    assert "- test: `npm test` <!-- guessed from package.json: check it -->" in concept
+
+
+def test_hostile_files_are_passed_over(colony: Colony) -> None:
+    folder = colony.cwd / "shop"
+    folder.mkdir()
+    outside = colony.cwd / "outside.md"
+    outside.write_text("A secret of somebody else.\n")
+    (folder / "README.md").symlink_to(outside)
+    os.mkfifo(folder / "Makefile")
+    (folder / "package.json").write_text("[" * 200_000)
+    (folder / "pyproject.toml").write_text("[project]\nname = 'big'\n" + "#" * 300_000)
+    (folder / "go.mod").write_bytes(b"module \xff\n")
+    (folder / "Cargo.toml").mkdir()
+    assert colony("init", "shop").lines[-1] == "INIT shop is registered"
+    concept = (folder / "CONCEPT.md").read_text()
+    assert "secret" not in concept
+    assert "guessed" not in concept
+
+
+def test_two_folders_are_not_one_project(colony: Colony) -> None:
+    for name in ("one", "two"):
+        (colony.cwd / name).mkdir()
+        (colony.cwd / name / "package.json").write_text('{"name": "app"}')
+    assert colony("init", "one").code == 0
+    done = colony("init", "two")
+    assert done.code == 3
+    assert done.error == f"ERROR app is registered already, for {colony.cwd}/one: give --name"
+    assert not (colony.cwd / "two/CONCEPT.md").exists()
+    assert colony("init", "two", "--name", "other").code == 0

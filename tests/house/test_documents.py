@@ -35,7 +35,12 @@ def options() -> set[str]:
     for name in NAMES:
         command = typer.main.get_command(importlib.import_module(f"colony.cli.{name}").app)
         commands = getattr(command, "commands", {name: command}).values()
-        found |= {str(each.name) for one in commands for each in one.params}
+        found |= {
+            str(each.name)
+            for one in commands
+            for each in one.params
+            if not getattr(each, "hidden", False)
+        }
     return found
 
 

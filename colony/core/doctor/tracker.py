@@ -1,0 +1,84 @@
+"""Judging the tracker: who is who there, and whether its clock is ours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from colony.core.doctor import Finding, fail, ok, warn
+from colony.core.ticket import Me, ProjectInfo, State
+
+CLOCK_WARN_MS: Final = 5_000
+CLOCK_FAIL_MS: Final = 300_000
+ANOTHER: Final = (
+    "on the tracker's host `colony tracker token {user} --machine --to FILE`, here"
+    " COLONY_TOKEN_FILE=FILE"
+)
+
+
+def judge_content(shown: str, projects: Mapping[str, Mapping[State, int]]) -> Finding:
+    tickets = sum(sum(states.values()) for states in projects.values())
+    said = f"{_count(len(projects), 'project')}, {_count(tickets, 'ticket')}"
+    return ok("tracker", f"{shown}: {said}")
+
+
+def judge_names(person: str, user: str, projects: Sequence[ProjectInfo]) -> tuple[Finding, ...]:
+    """Who is who where names alone decide. Whoever is no member yet becomes what he comes as."""
+    if person == user:
+        return (
+            fail(
+                "who is who",
+                f"you and Colony itself would both be {user} in the tracker",
+                "set COLONY_PERSON to your own name, or COLONY_USER to another one for Colony",
+            ),
+        )
+    if any(member.user == user for info in projects for member in info.members):
+        return (fail("who is who", f"{user} is a person there", "set COLONY_USER to another name"),)
+    said = f"you are {person}, an owner; Colony is {user}, a machine, and may write everywhere"
+    return (ok("who is who", said),)
+
+
+def judge_creators(projects: Sequence[ProjectInfo], creators: Sequence[str]) -> tuple[Finding, ...]:
+    """Somebody must be able to accept: a project made by a machine has owners only."""
+    without = [
+        info.name for info in projects if not any(each.role == "admin" for each in info.members)
+    ]
+    return tuple(
+        fail(
+            "creators",
+            f"nobody may accept or reject in {name}",
+            f"a project made by a machine needs one: `colony tracker member {name} YOU admin`",
+        )
+        for name in without
+        if not creators
+    )
+
+
+def judge_own_token(me: Me, user: str) -> Finding:
+    """Colony's own token over HTTP."""
+    if not me.machine:
+        todo = ANOTHER.format(user=user)
+        return fail("Colony's token", f"it is the one of {me.user}, a person", todo)
+    return ok("Colony's token", f"{me.user}, a machine: it may write in every project")
+
+
+def judge_person_token(me: Me) -> Finding:
+    """A person's token over HTTP."""
+    if me.machine:
+        todo = "put a person's token into COLONY_PERSON_TOKEN_FILE"
+        return fail("your token", f"it is the one of {me.user}, a machine", todo)
+    return ok("your token", f"{me.user}, {'an owner' if me.owner else 'a person'}")
+
+
+def judge_clock(there_ms: int, here_ms: int) -> Finding:
+    apart = abs(there_ms - here_ms)
+    text = f"{apart / 1000:.1f} s from the tracker's"
+    if apart > CLOCK_FAIL_MS:
+        return fail("clock", text, "set this host's clock, or the tracker's (NTP)")
+    if apart > CLOCK_WARN_MS:
+        return warn("clock", text, "let both hosts follow the same time (NTP)")
+    return ok("clock", text)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,1 @@
+"""Looking at what Colony needs here, one thing at a time. Nothing is written."""

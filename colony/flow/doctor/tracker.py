@@ -1,0 +1,81 @@
+"""Looking at the tracker: there, readable, and who is who. Nobody signs in who is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+
+from colony.core.doctor import Finding, fail, ok, warn
+from colony.core.doctor.tracker import (
+    judge_clock,
+    judge_content,
+    judge_creators,
+    judge_names,
+    judge_own_token,
+    judge_person_token,
+)
+from colony.host.clock import Clock
+from colony.tracker.protocol import Tracker
+from colony.tracker.reads import Reads
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Who comes to the tracker, as the settings say."""
+
+    person: str
+    user: str
+    creators: Sequence[str]
+    """Those who count as creators where the tracker has no members."""
+
+
+def look_inside(shown: str, opened: Callable[[], Reads], names: Names) -> tuple[Finding, ...]:
+    """An embedded tracker. Its `me` would make who is not there yet, so it is not asked."""
+    with closing(opened()) as reads:
+        projects = reads.projects()
+        infos = [reads.project(name) for name in projects]
+        return (
+            judge_content(shown, projects),
+            *judge_names(names.person, names.user, infos),
+            *judge_creators(infos, ()),
+        )
+
+
+def look_over_http(
+    shown: str, opened: Callable[[], Reads], names: Names, clock: Clock
+) -> tuple[Finding, ...]:
+    """A served tracker, with whichever token there is."""
+    with closing(opened()) as reads:
+        projects = reads.projects()
+        infos = [reads.project(name) for name in projects]
+        with_members = [info for info in infos if info.members]
+        return (
+            judge_content(shown, projects),
+            judge_clock(reads.now_ms(), clock.wall_ms()),
+            *judge_creators(with_members or infos, names.creators),
+        )
+
+
+def look_at_own_token(
+    as_colony: Callable[[], Tracker], user: str, own_users: Sequence[str]
+) -> tuple[Finding, ...]:
+    """Colony's own token, for a served tracker."""
+    with closing(as_colony()) as tracker:
+        if "me" in tracker.features:
+            return (judge_own_token(tracker.me(), user),)
+    if own_users:
+        return (ok("Colony's token", f"taken; Colony is {', '.join(own_users)} there"),)
+    todo = "name Colony's own users there in COLONY_OWN_USERS"
+    return (fail("Colony's token", "the tracker cannot tell whose it is", todo),)
+
+
+def look_at_person_token(as_person: Callable[[], Tracker] | None) -> tuple[Finding, ...]:
+    """The person's own token, for a served tracker."""
+    if as_person is None:
+        todo = "set COLONY_PERSON_TOKEN_FILE to write and answer tickets from here"
+        return (warn("your token", "there is none", todo),)
+    with closing(as_person()) as tracker:
+        if "me" in tracker.features:
+            return (judge_person_token(tracker.me()),)
+    return (ok("your token", "taken; the tracker cannot tell whose it is"),)
