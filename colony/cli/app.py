@@ -41,6 +41,8 @@ PANELS: Final[dict[str, tuple[Verb, ...]]] = {
         Verb("report", "Check a worker's report file, or post it."),
         Verb("cycle", "next, work and check, once."),
         Verb("leases", "Show which session holds which ticket."),
+        Verb("ready", "Show which tickets wait for a deploy."),
+        Verb("deployed", "Say that a built ticket has gone live."),
     ),
     "Tracker": (
         Verb("ticket", "Write, read and answer tickets."),
