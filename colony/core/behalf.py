@@ -19,6 +19,9 @@ _ASKED: Final[dict[Word, State]] = {
     "confirm": "done",
     "reject": "reopened",
 }
+ALLOWED: Final[frozenset[State]] = frozenset({"done", "reopened"})
+"""States that a machine reaches on somebody's behalf from any other. To the rest it goes from
+where it might go by itself, and from what a person held."""
 
 
 def asked_state(event: Event, history: History) -> State | None:

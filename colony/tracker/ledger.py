@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from colony.core.ticket import Event, LeaseView, NewTicket, Ref, Ticket
+from colony.core.weight import weighs
 from colony.errors import Forbidden, Invalid, NotFound
 from colony.tracker.sql import history, people, relations, tickets
 from colony.tracker.sql.engine import Transaction
@@ -49,20 +50,23 @@ class Ledger:
     def record(self, ref: Ref, entry: Entry) -> int:
         """Add to a ticket's history, with all that follows; the event's id."""
         event = history.add(self.db, self.stamp, ref, entry)
-        tickets.touch(self.db, ref, event, self.stamp.at_ms)
-        self.refresh(ref, people.admins(self.db, ref.project))
-        return event
-
-    def refresh(self, ref: Ref, admins: frozenset[str]) -> None:
-        events = history.of(self.db, ref)
-        derived = tickets.Derived(self.derive.priority(events, admins), self.derive.lease(events))
-        tickets.set_derived(self.db, ref, derived)
+        tickets.touch(self.db, ref, event.id, self.stamp.at_ms)
+        if weighs(event):
+            refresh(self.db, self.derive, ref, people.admins(self.db, ref.project))
+        return event.id
 
     def refresh_project(self, project: str) -> None:
         """The admins have changed: other words count now."""
         admins = people.admins(self.db, project)
         for ref in tickets.of_project(self.db, project):
-            self.refresh(ref, admins)
+            refresh(self.db, self.derive, ref, admins)
+
+
+def refresh(db: Transaction, derive: Derive, ref: Ref, admins: frozenset[str]) -> None:
+    """Write into the row what it keeps of its history."""
+    events = history.weighing(db, ref)
+    derived = tickets.Derived(derive.priority(events, admins), derive.lease(events))
+    tickets.set_derived(db, ref, derived)
 
 
 # --- tickets -------------------------------------------------------------------------------
@@ -176,6 +180,8 @@ def set_member(ledger: Ledger, project: str, membership: Membership) -> None:
         )
     if user.machine and role == "admin":
         raise Invalid("role: a machine is never an admin")
+    if user.owner and role != "admin":
+        raise Invalid(f"role: {user.name} owns the tracker and is admin in every project")
     before = people.role(db, project, user.id)
     if role == before:
         return

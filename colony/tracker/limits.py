@@ -14,6 +14,7 @@ from typing import Final
 
 from colony.core.lines import Json, printable
 from colony.core.records import TAIL_MAX, HostRecord, SessionRecord
+from colony.core.strict_json import WHOLE, value_problems
 from colony.core.ticket import NAME_PATTERN, SUBJECT_MAX, TEXT_MAX, Ref
 from colony.errors import Invalid, TooLarge
 
@@ -116,6 +117,11 @@ def _word(value: str) -> str:
 
 
 def _record(value: Json, field: str) -> None:
+    trouble = value_problems(value)
+    if trouble:
+        line = trouble[0]
+        inside = not line.startswith((f"{WHOLE}:", "["))
+        raise Invalid(f"{field}{'.' if inside else ''}{line.removeprefix(WHOLE)}")
     size = 0 if value is None else len(json.dumps(value))
     if size > RECORD_MAX:
         raise TooLarge(f"{field}: {size} characters, at most {RECORD_MAX}")

@@ -227,3 +227,5 @@ def _check_behalf(db: Transaction, actor: Actor, ticket: Ticket, move: Move) -> 
     why = behalf.why_not(seen, move.on_behalf, move.state, admins)
     if why:
         raise Forbidden(f"onBehalf: {why}")
+    if move.state not in behalf.ALLOWED:
+        roles.check_write(actor, move, ticket.state, held_by_person=False)

@@ -14,6 +14,7 @@ from typing import Final
 from colony.core.records import TokenRow
 from colony.core.ticket import Me
 from colony.errors import Invalid, NotFound
+from colony.tracker import limits
 from colony.tracker.sql import tokens
 from colony.tracker.sql.engine import Engine
 
@@ -34,12 +35,24 @@ class Tokens:
         now_ms = self._clock()
         if expires_ms is not None and expires_ms <= now_ms:
             raise Invalid("expires: lies in the past")
+        if expires_ms is not None and expires_ms != limits.integer(expires_ms):
+            raise Invalid("expires: lies too far away")
         with self._engine.writing() as db:
             return tokens.add(db, user.user_id, _hashed(secret), now_ms, expires_ms)
 
     def every(self) -> tuple[TokenRow, ...]:
         with self._engine.reading() as db:
             return tokens.every(db)
+
+    def owner_may_come(self) -> bool:
+        """Whether some owner has a token that is still good."""
+        now_ms = self._clock()
+        return any(
+            row.owner
+            and row.revoked_ms is None
+            and (row.expires_ms is None or now_ms < row.expires_ms)
+            for row in self.every()
+        )
 
     def revoke(self, token: str) -> None:
         """NotFound: no token of this id is still good."""

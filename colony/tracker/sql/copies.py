@@ -16,7 +16,8 @@ PRIVATE: Final = 0o600
 def copy(path: Path, target: Path, timeout_s: float) -> int:
     """Write a copy of the database at `path` to the new file `target` (0600); its bytes.
 
-    `Refused`: the target exists. The copy is checked before it gets its name.
+    `Refused`: the target exists. The copy is checked before it gets its name. It is a store of its
+    own: what is written to it later is not taken for what the first one wrote meanwhile.
     """
     if target.exists() or target.is_symlink():
         raise Refused(f"{target} exists: a copy never replaces a file")
@@ -26,7 +27,12 @@ def copy(path: Path, target: Path, timeout_s: float) -> int:
         with dialect.told(str(path)):
             engine.connection().execute("VACUUM INTO ?", (str(new),))
         new.chmod(PRIVATE)
-        open_file(new, create=False, timeout_s=timeout_s).close()
+        copied = open_file(new, create=False, timeout_s=timeout_s)
+        try:
+            with copied.writing() as db:
+                db.run("store_renew")
+        finally:
+            copied.close()
         os.link(new, target)
         return target.stat().st_size
     except FileExistsError:

@@ -29,29 +29,36 @@ class Entry:
     """Id of the comment that asked for it."""
 
 
-def add(db: Transaction, stamp: Stamp, place: Ref | str, entry: Entry) -> int:
-    """Append to a ticket's history, or to that of a project named alone; the new event's id.
+def add(db: Transaction, stamp: Stamp, place: Ref | str, entry: Entry) -> Event:
+    """Append to a ticket's history, or to that of a project named alone; the new event.
 
     The counter is a row of this transaction: no reader sees an id before all smaller ones.
     """
     db.run("counter_up")
-    event = last(db)
+    me, at_ms = stamp.me, stamp.at_ms
+    said = (entry.kind, me.user, me.user_id, me.machine, at_ms, entry.text)
+    event = Event(last(db), *said, entry.before, entry.after)
+    put(db, place, event, entry.on_behalf)
+    return event
+
+
+def put(db: Transaction, place: Ref | str, event: Event, on_behalf: int | None) -> None:
+    """The event's row, under the id that it has."""
     db.run(
         "event_add",
-        id=event,
+        id=event.id,
         project=place.project if isinstance(place, Ref) else place,
         number=place.number if isinstance(place, Ref) else None,
-        kind=entry.kind,
-        author=stamp.me.user,
-        user_id=stamp.me.user_id,
-        machine=int(stamp.me.machine),
-        at_ms=stamp.at_ms,
-        text=entry.text,
-        old=entry.before,
-        new=entry.after,
-        on_behalf=entry.on_behalf,
+        kind=event.kind,
+        author=event.author,
+        user_id=event.user_id,
+        machine=int(event.machine),
+        at_ms=event.at_ms,
+        text=event.text,
+        old=event.before,
+        new=event.after,
+        on_behalf=on_behalf,
     )
-    return event
 
 
 def last(db: Transaction) -> int:
@@ -66,8 +73,19 @@ def version(db: Transaction) -> str:
     return f"{store}-{last(db)}"
 
 
+def schema(db: Transaction) -> int:
+    """The number of the schema that the store has."""
+    [(number,)] = db.rows("schema")
+    return int(number)
+
+
 def of(db: Transaction, ref: Ref) -> tuple[Event, ...]:
     return tuple(map(_event, db.rows("events_of", project=ref.project, number=ref.number)))
+
+
+def weighing(db: Transaction, ref: Ref) -> tuple[Event, ...]:
+    """The ticket's events without most of those that do not weigh (`core.weight`)."""
+    return tuple(map(_event, db.rows("events_weighing", project=ref.project, number=ref.number)))
 
 
 def after(db: Transaction, event: int, limit: int) -> tuple[FeedEvent, ...]:
@@ -78,7 +96,7 @@ def after(db: Transaction, event: int, limit: int) -> tuple[FeedEvent, ...]:
 
 
 def state_set_by_machine(db: Transaction, ref: Ref) -> bool:
-    """Whether the state that the ticket is in now was set by a machine."""
+    """Whether the state that the ticket is in now was set by a machine, and on nobody's behalf."""
     [(machine,)] = db.rows("state_set_by_machine", project=ref.project, number=ref.number)
     return bool(machine)
 
