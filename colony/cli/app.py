@@ -40,12 +40,14 @@ PANELS: Final[dict[str, tuple[Verb, ...]]] = {
         Verb("check", "Check the report of a session again, or post it."),
         Verb("report", "Check a worker's report file, or post it."),
         Verb("cycle", "next, work and check, once."),
+        Verb("deployed", "Say that a built ticket has gone live."),
     ),
     "Look": (
         Verb("explain", "Say why a ticket would be started now, or not."),
         Verb("leases", "Show which session holds which ticket."),
         Verb("sessions", "List sessions, look into one, remove old ones."),
         Verb("tail", "Follow a running session."),
+        Verb("ready", "Show which tickets wait for a deploy."),
     ),
     "Tracker": (
         Verb("ticket", "Write, read and answer tickets."),

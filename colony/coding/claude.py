@@ -24,6 +24,14 @@ OLDEST: Final = (2, 1, 280)
 LOGIN_VARIABLES: Final = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN")
 CLOUD_VARIABLES: Final = ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX")
 """Say that a cloud's own login is used; its variables are named in `COLONY_PASS_ENV`."""
+LOGIN_WORDS: Final[Mapping[str, str]] = {
+    "CLAUDE_CODE_USE_BEDROCK": "Bedrock",
+    "CLAUDE_CODE_USE_VERTEX": "Vertex",
+    "ANTHROPIC_AUTH_TOKEN": "bearer token",
+    "ANTHROPIC_API_KEY": "API key",
+    "CLAUDE_CODE_OAUTH_TOKEN": "long-lived token",
+}
+"""What a login from the environment is called; the program takes the first that is set."""
 OWN_VARIABLES: Final = (
     *LOGIN_VARIABLES,
     *CLOUD_VARIABLES,
@@ -104,6 +112,10 @@ class Claude:
             f"{self.program} has no login{where}: set ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN,"
             f" or start {self.program} once and log in"
         )
+
+    def login(self, environ: Mapping[str, str]) -> str:
+        words = (word for name, word in LOGIN_WORDS.items() if environ.get(name))
+        return next(words, "stored login")
 
     def invocation(
         self, order: PartOrder, folders: PartFolders, environ: Mapping[str, str]

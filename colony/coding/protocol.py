@@ -67,6 +67,10 @@ class CodingAgent(Protocol):
         """Why no run could log in, as far as variables and files tell; else None."""
         ...
 
+    def login(self, environ: Mapping[str, str]) -> str:
+        """Which login a run would use, in words that hold no secret; empty: it needs none."""
+        ...
+
     def invocation(
         self, order: PartOrder, folders: PartFolders, environ: Mapping[str, str]
     ) -> Invocation:

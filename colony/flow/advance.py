@@ -59,10 +59,10 @@ from colony.flow.evidence import (
 )
 from colony.flow.following import Doing, Follower
 from colony.flow.hold import Desk, Keeper, patiently
+from colony.flow.news import News
 from colony.flow.part import ANSWER, Watch, run_part, settle_part
 from colony.flow.take import Hold, regain, take
 from colony.host.ended import note_ended
-from colony.host.streams import STREAM
 
 
 class Stopped(ColonyError):
@@ -86,6 +86,7 @@ class Session:
     def __init__(self, bench: Bench, facts: Facts) -> None:
         self.bench = bench
         self.facts = facts
+        self.news = News(bench)
         self._keeper: Keeper | None = None
         self._written = facts.lease
         self.desk = Desk(
@@ -139,14 +140,15 @@ class Session:
         assert isinstance(record, dict)
         self.bench.place.folder.save_json(record)
         self.facts = facts
+        self.news.changed(facts)
 
     def hold(self, held: Hold) -> None:
         """Keep this lease alive from now on."""
         self.release()
         self._written = held.lease
-        setup = self.facts.setup
+        heartbeat_ms, wake = self.facts.setup.heartbeat_ms, self.bench.place.signals.wake
         self._keeper = Keeper(
-            self.desk, held.lease, held.trusted_s, setup.heartbeat_ms, self.bench.place.signals.wake
+            self.desk, held.lease, held.trusted_s, heartbeat_ms, wake, self.news.tell
         )
         self._keeper.start()
 
@@ -200,7 +202,7 @@ class Session:
             run = worker_run(self.bench, facts, part)
         self.save(facts)
         self.bench.emit(telling.part(facts, part, run.agent.name))
-        follower = Follower(run.agent, place.folder.path / part.folder / STREAM)
+        follower = self.news.follow(run.agent, part)
 
         def look() -> Cause | None:
             self._show(part, follower)
@@ -214,6 +216,7 @@ class Session:
 
     def _show(self, part: PartFacts, follower: Follower) -> None:
         follower.look()
+        self.news.looked(self.facts, follower)
         elapsed_s = max(0, self._now_ms() - part.started_ms) // 1000
         what = f"{self.facts.ticket} {part.kind}"
         self.bench.doing(Doing(what, elapsed_s, follower.calls, follower.last, self.facts.cost_usd))

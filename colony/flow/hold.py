@@ -28,6 +28,8 @@ T = TypeVar("T")
 
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 15.0
+QUIET_S = 30.0
+"""So long before a renewal nothing else is sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +114,10 @@ def renewals_in(history: History, session: str) -> int:
     )
 
 
+def _no_news() -> None:
+    """There is nothing to tell."""
+
+
 class _Stopping(ColonyError):
     """The owner wants the keeper to end: whatever it waits for is not asked again."""
 
@@ -130,12 +136,15 @@ class Keeper:
         trusted_s: float,
         heartbeat_ms: int,
         wake: Callable[[], None],
+        tell: Callable[[], None] = _no_news,
     ) -> None:
+        """`tell` is called between renewals, never when one is near, and must not wait."""
         # The thread must never run into the owner's own way of stopping: it waits by its event.
         self._stop = threading.Event()
         self._desk = replace(desk, pause=self._pause)
         self._heartbeat_s = renewal_at(0, round(desk.trust_s * 1000), heartbeat_ms) / 1000
         self._wake = wake
+        self._tell = tell
         self._renewed_s = trusted_s - desk.trust_s
         self._thread = threading.Thread(target=self._run, name="lease", daemon=True)
         self.lease = lease
@@ -160,7 +169,10 @@ class Keeper:
             # Short slices: the thread's clock stands still in suspend, the boot clock does not.
             if self._stop.wait(min(1.0, max(0.01, due - self._desk.clock.boot_s()))):
                 return
-            if self._desk.clock.boot_s() < due:
+            left_s = due - self._desk.clock.boot_s()
+            if left_s > QUIET_S:
+                self._tell()
+            if left_s > 0:
                 continue
             due = self._desk.clock.boot_s() + self._renew()
         self._wake()

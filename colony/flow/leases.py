@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from colony.core.deploy import Live, gate_of
 from colony.core.lease import Ended, Lease, is_dead, lease_of, still_leased
 from colony.core.lines import Line
 from colony.core.markers import utc
@@ -48,6 +49,9 @@ def _line(each: Seen, now_ms: int) -> Line:
             return Line("lease.row", f"{ref} — in progress without a lease of Colony", ref)
         case Ended(session, why):
             text = f"{ref} — the lease of session {session} has ended ({why}): never expires"
+            if gate_of(each.history) == Live(session, unmoved=True):
+                named = each.history.ticket.ref
+                text += f"; colony deployed {named.project} {named.number} moves it on"
             return Line("lease.row", text, ref, session, facts={"state": "ended"})
         case Lease() as lease:
             facts = {"host": lease.host, "until": lease.until_ms, "word": lease.kind}

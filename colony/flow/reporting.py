@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -10,15 +11,16 @@ from typing import Final
 
 from colony.core import outbox
 from colony.core.lease import is_mine
-from colony.core.lines import Line
+from colony.core.lines import Json, Line
 from colony.core.markers import Report as ReportLine
 from colony.core.markers import is_session_id, marker_of
 from colony.core.outbox import Closing, Effect
 from colony.core.project import Project
+from colony.core.records import SessionRecord
 from colony.core.report import Expect, Report, notes, read_report
 from colony.core.strict_json import Problems, load_json
 from colony.core.ticket import History, Ref
-from colony.errors import ColonyError, Refused
+from colony.errors import ColonyError, NotFound, Refused
 from colony.flow.bench import Emit, Schema
 from colony.flow.hold import Desk
 from colony.flow.posting import Sending, send
@@ -47,6 +49,8 @@ class Read:
     ref: Ref
     live: bool
     sha256: str
+    data: Json
+    """As it stands in the file."""
 
 
 def read_file(path: Path, schema: Schema, registry: Registry, emit: Emit) -> Read:
@@ -74,7 +78,7 @@ def read_file(path: Path, schema: Schema, registry: Registry, emit: Emit) -> Rea
     emit(Line("report.ok", f"{ref} {found.session}{complete}", str(ref), found.session))
     for note in notes(found, registry.projects):
         emit(Line("report.problem", f"note: {note}", str(ref)))
-    return Read(found, ref, live, hashlib.sha256(raw).hexdigest())
+    return Read(found, ref, live, hashlib.sha256(raw).hexdigest(), data)
 
 
 def _refused(path: Path, problems: Problems, emit: Emit) -> ReportRefused:
@@ -97,6 +101,7 @@ def post_file(desk: Desk, read: Read, known: frozenset[str]) -> Iterator[Line]:
     if posted is not None:
         yield Line("have", f"report {short} on {read.ref}", str(read.ref), read.report.session)
     hold = salvage(desk, history) if posted is None else None
+    _tell(desk, read)
     history = desk.tracker.ticket(read.ref)
     token = hold.lease.token if hold else None
     effects = outbox.unchecked(_closing(desk, read, history, known), read.report)
@@ -109,6 +114,21 @@ def post_file(desk: Desk, read: Read, known: frozenset[str]) -> Iterator[Line]:
     for line in _sent(desk, effects, token):
         again = posted is not None and line.kind == "posted"
         yield replace(line, kind="have") if again else line
+
+
+def _tell(desk: Desk, read: Read) -> None:
+    """Its row, so that `deployed` finds the report on any host. A row that has one stays."""
+    try:
+        row = desk.tracker.session(desk.session)
+    except NotFound:
+        now_ms = desk.tracker.now_ms()
+        row = SessionRecord(
+            desk.session, read.ref, desk.host, "ended", ended_ms=now_ms, outcome="posted by hand"
+        )
+    if row.report is None:
+        # News: what cannot be told now is told when the report is posted again.
+        with contextlib.suppress(ColonyError):
+            desk.tracker.put_session(replace(row, report=read.data))
 
 
 def _sent(desk: Desk, effects: tuple[Effect, ...], token: int | None) -> Iterator[Line]:

@@ -74,6 +74,12 @@ def read_project(path: Path) -> Project | ProjectTrouble:
     return project
 
 
+def live_url_of(folder: Path, name: str) -> str:
+    """Where the project's results go live; empty where this host's registry does not say."""
+    found = read_project(folder / f"{name}.json")
+    return found.live_url if isinstance(found, Project) else ""
+
+
 def folders_of(project: Project, home: Path) -> Folders:
     """Relative places are taken from the home; the concept's from the dev folder."""
 

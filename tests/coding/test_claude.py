@@ -224,3 +224,18 @@ def test_the_oldest_version_that_works(output: str, problem: str) -> None:
     call = Claude("/opt/claude").version_call()
     assert call is not None
     assert call.argv == ("/opt/claude", "--version")
+
+
+@pytest.mark.parametrize(
+    ("environ", "words"),
+    [
+        ({}, "stored login"),
+        ({"ANTHROPIC_API_KEY": ""}, "stored login"),
+        ({"ANTHROPIC_API_KEY": "sk-secret"}, "API key"),
+        ({"CLAUDE_CODE_OAUTH_TOKEN": "tok-secret"}, "long-lived token"),
+        ({"ANTHROPIC_API_KEY": "sk-secret", "ANTHROPIC_AUTH_TOKEN": "x"}, "bearer token"),
+        ({"CLAUDE_CODE_USE_BEDROCK": "1", "ANTHROPIC_API_KEY": "sk-secret"}, "Bedrock"),
+    ],
+)
+def test_a_login_is_named_and_never_shown(environ: dict[str, str], words: str) -> None:
+    assert Claude().login(environ) == words

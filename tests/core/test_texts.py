@@ -259,6 +259,7 @@ def result_texts(word: str) -> Iterator[tuple[str, object]]:
     live = Deployed(SESSION, SHA)
     yield deployed.live(told, "https://shop.example/", found, live), live
     yield deployed.live(told, word, found, live), live
+    yield deployed.live(told, "", [], live), live
 
 
 def check_texts(word: str) -> Iterator[tuple[str, object]]:
@@ -413,6 +414,22 @@ def test_a_text_posted_by_hand_says_so_first() -> None:
         ready.built([], "", replace(line, ready=True)),
     ):
         assert text.startswith("Posted by hand, not checked")
+
+
+def test_a_result_that_went_live_has_its_steps_and_three_details() -> None:
+    filed = details.Filed(("Q",), ("P",), ())
+    told = report(decided=["Names in lower case"], open=["Docs"])
+    text = deployed.live(
+        told, "https://shop.example", details.details(told, filed), Deployed(SESSION, SHA)
+    )
+    assert text == (
+        "Live now on https://shop.example: The basket keeps what was put into it.\n\n"
+        "**Test:**\n1. Put something into the basket\n"
+        "2. Reload the page: it is still there\n\n"
+        "- A question for you: Q\n- Found elsewhere: P\n- Decided: Names in lower case\n\n"
+        f"colony-deployed: {SESSION} · sha256 {SHA}"
+    )
+    assert deployed.live(told, "", [], Deployed(SESSION, SHA)).startswith("Live now: The basket")
 
 
 def test_a_half_done_result_has_no_steps() -> None:

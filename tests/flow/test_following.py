@@ -9,7 +9,7 @@ import pytest
 
 from colony.cli.live import told
 from colony.coding.stand_in.agent import StandIn
-from colony.flow.following import Doing, Follower
+from colony.flow.following import Doing, Follower, Tail
 from colony.host import streams
 from colony.host.streams import new_lines
 
@@ -74,3 +74,25 @@ def test_a_line_may_hold_any_character_but_its_end(tmp_path: Path) -> None:
     file = tmp_path / "s"
     file.write_text('{"a": "x\u2028y\x85z"}\n\nlast\n')
     assert new_lines(file, 0)[0] == ('{"a": "x\u2028y\x85z"}', "", "last")
+
+
+def test_a_secret_is_masked_before_anything_is_cut(tmp_path: Path) -> None:
+    """What is left of one that was cut in two would be shown."""
+    stream = tmp_path / "stream.jsonl"
+    stream.write_text(message(call("Bash", command="x" * 50 + "sesame-street")))
+    tail = Tail()
+    follower = Follower(StandIn(), stream, {"DOOR": "sesame-street"}, tail)
+    follower.look()
+    assert "sesa" not in follower.last
+    assert follower.last == follower.last_call
+    assert tail.text == "Bash " + "x" * 50 + "[DOOR]\n"
+
+
+def test_what_tools_answer_is_not_in_the_tail(tmp_path: Path) -> None:
+    stream = tmp_path / "stream.jsonl"
+    answer = {"type": "tool_result", "tool_use_id": "t", "content": "a whole file"}
+    user = json.dumps({"type": "user", "message": {"content": [answer]}}) + "\n"
+    stream.write_text(message({"type": "text", "text": "I read\nit."}) + user)
+    tail = Tail()
+    Follower(StandIn(), stream, tail=tail).look()
+    assert tail.text == "I read it.\n"

@@ -47,6 +47,10 @@ class StandIn:
             return f"the stand-in's script {self.script} is not there"
         return None
 
+    def login(self, environ: Mapping[str, str]) -> str:
+        del environ
+        return ""
+
     def invocation(
         self, order: PartOrder, folders: PartFolders, environ: Mapping[str, str]
     ) -> Invocation:

@@ -27,6 +27,7 @@ from colony.core.session.facts import (
     Setup,
     VerdictFacts,
 )
+from colony.core.session.record import Beside, record_of
 from colony.core.session.steps import (
     CHECK_BACKOFF_MS,
     CHECK_TRIES,
@@ -55,6 +56,7 @@ __all__ = [
     "LATE",
     "MOVED",
     "VERSION",
+    "Beside",
     "Compose",
     "End",
     "Ended",
@@ -86,4 +88,5 @@ __all__ = [
     "part_ended",
     "part_started",
     "phase_of",
+    "record_of",
 ]

@@ -14,9 +14,10 @@ DETAILS_MAX: Final = 3
 
 
 def live(report: Report, site: str, details: Sequence[str], machine: Deployed) -> str:
-    """`site`: the project's live address."""
+    """`site`: the project's live address; empty where it is not known."""
+    where = f" on {say(site, 120)}" if site else ""
     return lay(
-        f"Live now on {say(site, 120)}: {say(report.result, 120)}",
+        f"Live now{where}: {say(report.result, 120)}",
         steps(report),
         bullets(details[:DETAILS_MAX]),
         machine=machine,

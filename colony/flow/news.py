@@ -1,0 +1,161 @@
+"""News of a session for whoever looks at the tracker: its row, and the end of what it does.
+
+News are no history: no event, and nobody's next step is decided by them. So a session without
+leave to post tells them too: what it writes is its own row, never the ticket. What cannot be told
+is not told again, is no error, and keeps nothing waiting: each try has a thread of its own, which
+is left behind when it takes too long. A session is told of once it holds its ticket; before that
+it may be refused, and then there was none.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import dataclass
+from typing import Final
+
+from colony.coding.protocol import CodingAgent
+from colony.core.lines import Json
+from colony.core.records import SessionRecord
+from colony.core.session import Beside, Facts, PartFacts, ReportFacts, VerdictFacts, record_of
+from colony.core.strict_json import Problems
+from colony.errors import ColonyError
+from colony.flow.assignment import runner_of
+from colony.flow.bench import Bench
+from colony.flow.evidence import REPORT, VERDICT, Spoiled, kept_json
+from colony.flow.following import Follower, Tail
+from colony.flow.part import STREAM
+from colony.tracker.limits import RECORD_MAX
+
+TRY_S: Final = 5.0
+"""How long a try is waited for."""
+EVERY_S: Final = 10.0
+"""Between two tries while a part runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bulletin:
+    """What is told at once."""
+
+    record: SessionRecord
+    tail: str
+
+
+class News:
+    """What one process tells of one session. Only `tell` may be called by another thread."""
+
+    def __init__(self, bench: Bench) -> None:
+        self._bench = bench
+        self._tail = Tail()
+        self._known: dict[str, Json] = {}
+        """Reports and verdicts, by their sha256."""
+        self._phase = ""
+        self._next: Bulletin | None = None
+        self._last: Bulletin | None = None
+        self._lock = threading.Lock()
+        """Held while a try is begun and what it tells is taken: both threads do that."""
+        self._try: threading.Thread | None = None
+        self._tried_s = -EVERY_S
+
+    def changed(self, facts: Facts) -> None:
+        """The facts were written down: a new phase is told, and waited for a little."""
+        record = record_of(facts, Beside())
+        if record.phase in ("new", self._phase):
+            return
+        self._phase = record.phase
+        bulletin = self._bulletin(facts, "")
+        with self._lock:
+            self._next = None
+        # What was begun for a running part must not come after this.
+        self._wait()
+        with self._lock:
+            begun = self._begin(bulletin)
+        if begun:
+            self._wait()
+
+    def follow(self, agent: CodingAgent, part: PartFacts) -> Follower:
+        """Whoever follows this part's stream for a person and for the tail alike."""
+        self._tail.add(f"— {part.kind} begins —")
+        stream = self._bench.place.folder.path / part.folder / STREAM
+        return Follower(agent, stream, self._bench.secrets, self._tail)
+
+    def looked(self, facts: Facts, follower: Follower) -> None:
+        """A running part was looked at: this is what the next try tells."""
+        if self._since_s() >= EVERY_S:
+            self._next = self._bulletin(facts, follower.last_call)
+
+    def tell(self) -> None:
+        """Begin a try where it is time for one and something is new; never waits, never fails."""
+        with self._lock:
+            bulletin = self._next
+            if bulletin is not None and bulletin != self._last and self._since_s() >= EVERY_S:
+                self._next = None
+                self._begin(bulletin)
+
+    def _since_s(self) -> float:
+        return self._bench.place.clock.boot_s() - self._tried_s
+
+    def _begin(self, bulletin: Bulletin) -> bool:
+        """False: the last try has not come back yet, or this machine has no thread to give."""
+        if self._try is not None and self._try.is_alive():
+            return False
+        self._tried_s = self._bench.place.clock.boot_s()
+        one = threading.Thread(target=self._put, args=(bulletin,), name="news", daemon=True)
+        try:
+            one.start()
+        except RuntimeError:
+            return False
+        self._try = one
+        return True
+
+    def _wait(self) -> None:
+        """For the try that is under way, as long as its time is not up."""
+        if self._try is not None:
+            self._try.join(max(0.0, TRY_S - self._since_s()))
+
+    def _put(self, bulletin: Bulletin) -> None:
+        tracker, last = self._bench.tracker, self._last
+        try:
+            tracker.put_session(bulletin.record)
+            if last is None or bulletin.tail != last.tail:
+                tracker.put_tail(bulletin.record.id, bulletin.tail)
+            self._last = bulletin
+        except Exception:  # noqa: BLE001, S110 - the session goes on, whatever becomes of its news
+            pass
+
+    # --- what is told ------------------------------------------------------------------------
+
+    def _bulletin(self, facts: Facts, last_tool: str) -> Bulletin:
+        beside = Beside(
+            account=self._account(facts),
+            report=self._valid(REPORT, facts.report),
+            verdict=self._valid(VERDICT, facts.verdict),
+            last_tool=last_tool,
+        )
+        return Bulletin(record_of(facts, beside), self._tail.text)
+
+    def _account(self, facts: Facts) -> str:
+        kind = facts.parts[-1].kind if facts.parts else "work"
+        try:
+            agent = self._bench.agent_for(runner_of(facts, kind))
+        except ColonyError:
+            return ""
+        login = agent.login(self._bench.place.environ)
+        return f"{agent.name}, {login}" if login else agent.name
+
+    def _valid(self, name: str, found: ReportFacts | VerdictFacts | None) -> Json:
+        """The file as JSON, where it is valid and no larger than a row may hold."""
+        if found is None or not found.valid:
+            return None
+        if found.sha256 not in self._known:
+            self._known[found.sha256] = self._read(name, found.sha256)
+        return self._known[found.sha256]
+
+    def _read(self, name: str, sha256: str) -> Json:
+        try:
+            data = kept_json(self._bench.place.folder, name, sha256)
+        except (Spoiled, ColonyError):
+            return None
+        if isinstance(data, Problems) or len(json.dumps(data)) > RECORD_MAX:
+            return None
+        return data
