@@ -1,0 +1,1 @@
+"""Trackers over HTTP: the JSON API, and servers that speak less of it."""
