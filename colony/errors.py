@@ -82,6 +82,13 @@ class NoAnswer(Unreachable):
     code = "no_answer"
 
 
+class NotAccepted(Unreachable):
+    """The tracker does not take the token (401): nothing happened, and asking again is no help
+    before another token is there."""
+
+    code = "not_accepted"
+
+
 class Damaged(Refused):
     """The database is newer than this program, or damaged; it is never replaced."""
 

@@ -1,1 +1,1 @@
-"""Trackers over HTTP: the JSON API, and servers that speak less of it."""
+"""The HTTP edge: a tracker that is reached through the JSON API of `docs/api.md`."""
