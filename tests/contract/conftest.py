@@ -20,7 +20,8 @@ seven days. *feed*: one sequence over all tickets, with pages that can be read a
 tracker's own table of who may do what. *members*: they can be seen and changed; *user ids*: known
 by more than a name. *edits*: of subject and summary. *projects*: made without a ticket. *circles*
 of relations are refused. *link events*: a relation is an event. *event ids*: no two events of the
-tracker have the same. *first state*: a ticket is made in any state, in one event. *exact time*: to the millisecond, not to the second of a `Date`.
+tracker have the same. *first state*: a ticket is made in any state, in one event. *exact time*: to
+the millisecond, not to the second of a `Date`.
 """
 EDGES = {
     "file": ALL,
