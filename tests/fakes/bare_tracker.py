@@ -51,6 +51,10 @@ class Answer(Exception):
         self.status = status
 
 
+class HangUp(Exception):
+    """Nothing is done, and nothing answered."""
+
+
 @dataclass
 class BareTracker:
     """The server. `tokens`: token -> user. `creators` alone accept and send back."""
@@ -303,6 +307,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             if token not in bare.tokens:
                 raise Answer(401, "who are you?")
             status, body = do(bare, bare.tokens[token])
+        except HangUp:
+            return
         except Answer as refusal:
             status, body = refusal.status, {"error": str(refusal)}
         if bare.loses(self.command, self.path):

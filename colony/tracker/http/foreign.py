@@ -248,12 +248,15 @@ class Foreign(ForeignReads):
         self, history: History, write: TicketWrite, key: str, since: int | None
     ) -> Written | None:
         """The answer to a try that happened although nobody heard of it."""
-        wanted = may_have_made(self._dialect, write, self._side.machine)
-        if wanted is None:
-            tried = since is not None and is_so(history.ticket, write)
-            return Written(history.ticket.last_event, history.ticket.last_event) if tried else None
-        event = happened(history.events, wanted, key, since)
-        return None if event is None else _written(event, history)
+        ticket = history.ticket
+        wanted = may_have_made(self._dialect, ticket, write, self._side.machine)
+        found = (happened(history.events, each, key, since) for each in wanted)
+        event = next((each for each in found if each is not None), None)
+        if event is not None:
+            return _written(event, history)
+        if not wanted and since is not None and is_so(ticket, write):
+            return Written(ticket.last_event, ticket.last_event)
+        return None
 
     def _send(
         self, history: History, write: TicketWrite, key: str, guard: Guard

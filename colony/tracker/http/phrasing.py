@@ -73,15 +73,20 @@ def phrase(dialect: Dialect, ticket: Ticket, write: TicketWrite, machine: bool) 
             assert_never(write)
 
 
-def may_have_made(dialect: Dialect, write: TicketWrite, machine: bool) -> Wanted | None:
-    """The event that an earlier try of this write made, whatever the ticket's state is now."""
+def may_have_made(
+    dialect: Dialect, ticket: Ticket, write: TicketWrite, machine: bool
+) -> tuple[Wanted, ...]:
+    """The events that an earlier try of this write may have made, the likelier one first."""
     match write:
         case Comment(text):
-            return Wanted("comment", "", text, machine)
+            return (Wanted("comment", "", text, machine),)
         case Move(state, text):
-            return Wanted("state", state, text, machine and not needs_creator(dialect, write))
+            mine = machine and not needs_creator(dialect, write)
+            moved = Wanted("state", state, text, mine)
+            words = Wanted("comment", "", text, machine)
+            return (moved, words) if text and state == ticket.state else (moved,)
         case _:
-            return None
+            return ()
 
 
 def needs_creator(dialect: Dialect, write: TicketWrite) -> bool:
