@@ -68,6 +68,7 @@ class BareTracker:
     """Method and path with query, as they came."""
     before_write: Callable[[str], None] = lambda path: None
     """Called with the path when a write has come and nothing is done yet."""
+    before_read: Callable[[str], None] = lambda path: None
     loses: Callable[[str, str], bool] = lambda method, path: False
     """Whether the answer to this request is lost, after it has been done."""
 
@@ -328,6 +329,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         """Nobody reads a log."""
 
     def _read(self, bare: BareTracker, user: str) -> tuple[int, Raw]:
+        bare.before_read(self.path)
         asked = urllib.parse.urlsplit(self.path)
         match asked.path.strip("/").split("/"):
             case ["api", "projects"]:

@@ -182,6 +182,7 @@ class Shop:
     signals: StopSignals | None = None
     keys: itertools.count[int] = field(default_factory=itertools.count)
     pass_env: frozenset[str] = frozenset()
+    creator_names: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         fresh = not self.dev.exists()
@@ -190,17 +191,21 @@ class Shop:
             (self.dev / "CONCEPT.md").write_text("# A shop with a gate\n")
             self.register()
             self.play()
-        derive = Derive(view_of, priority_of)
-        self.service = open_service(self.url, clock=self.time.wall_ms, derive=derive, create=True)
-        self.anna: Tracker = Embedded(self.service, Me("anna", "", machine=False, owner=True))
-        self.colony: Tracker = Embedded(self.service, Me("colony", "", machine=True, owner=False))
+        self.anna, self.colony = self.open()
         self.waits = Waits(self.time)
         if fresh:
             new = NewTicket("shop", "Mend the gate", "It does not open.")
             assert self.anna.create(new, key="first").ticket.ref == SHOP
 
+    def open(self) -> tuple[Tracker, Tracker]:
+        """anna's tracker, and Colony's own."""
+        derive = Derive(view_of, priority_of)
+        self.service = open_service(self.url, clock=self.time.wall_ms, derive=derive, create=True)
+        anna = Embedded(self.service, Me("anna", "", machine=False, owner=True))
+        return anna, Embedded(self.service, Me("colony", "", machine=True, owner=False))
+
     def close(self) -> None:
-        self.service.close()
+        self.anna.close()
         with self.waits:  # closes its pipe
             pass
 
@@ -247,7 +252,7 @@ class Shop:
             templates=Templates(TEMPLATES),
             registry=self.registry,
             home=self.folder,
-            creator_names=frozenset(),
+            creator_names=self.creator_names,
             report_schema=schema_of("report").value,
             ui_conventions="",
             max_chars=200_000,
@@ -256,7 +261,7 @@ class Shop:
         place = Place(brittle(folder, saved), contained(), self.time, signals, self.environ)
         return Bench(
             tracker=used,
-            view=Viewpoint(self.registry, HOST, "members", frozenset()),
+            view=Viewpoint(self.registry, HOST, "members", self.creator_names),
             sources=sources,
             place=place,
             chance=self.dice,
