@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from colony.cli.reaching import tracker_of
 from colony.cli.verb import Context
-from colony.flow.wiring.trackers import open_tracker
 from colony.tracker.protocol import Tracker
 
 
 @contextmanager
 def as_colony(context: Context) -> Iterator[Tracker]:
     """The tracker as Colony sees it, which is a machine there."""
-    tracker = open_tracker(context.settings, as_person=False, create=False)
+    tracker = tracker_of(context, as_person=False)
     try:
         yield tracker
     finally:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from colony.cli.reaching import reads_of
 from colony.cli.verb import Context
 from colony.flow.observe import Viewpoint
-from colony.flow.wiring.readers import reader
 from colony.host.registry import read_registry
 from colony.tracker.reads import Reads
 
@@ -15,7 +15,7 @@ from colony.tracker.reads import Reads
 @contextmanager
 def looking(context: Context) -> Iterator[Reads]:
     """The tracker's reads. They are the same for everybody."""
-    reads = reader(context.settings)
+    reads = reads_of(context)
     try:
         yield reads
     finally:

@@ -31,6 +31,12 @@ def _line(text: str) -> str:
     return text
 
 
+def _ascii_line(text: str) -> str:
+    if not text.isascii():
+        raise ValueError("must be ASCII")
+    return _line(text)
+
+
 def _or_none(kind: Kind) -> Kind:
     return lambda text: kind(text) if text else None
 
@@ -203,7 +209,7 @@ SETTINGS: Final[tuple[Setting, ...]] = tuple(
          "file with a creator's token, for a tracker that knows no 'on behalf'"),
         ("own_users", "tracker", "COLONY_OWN_USERS", _words, "",
          "Colony's own names, former ones too, on a tracker that cannot tell"),
-        ("user_agent", "tracker", "COLONY_USER_AGENT", _MAYBE, "",
+        ("user_agent", "tracker", "COLONY_USER_AGENT", _or_none(_ascii_line), "",
          "what Colony calls itself in requests; default: colony and its version"),
         ("listen", "serve", "COLONY_LISTEN", _address, "127.0.0.1:8600",
          "address and port that the tracker is served on"),

@@ -19,6 +19,7 @@ class BareEdge:
 
     speaks: Speaks
     clock: Clock = field(default_factory=Clock)
+    inexact_ms: int = 1000
     opened: dict[str, Foreign] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 from bare_edges import BareEdge
-from edges import Cast, EmbeddedEdge, in_memory, on_file
+from edges import Cast, EmbeddedEdge, in_memory, on_file, over_http
 
 from tests.fakes.bare_tracker import Speaks
 
 ALL = frozenset(
     {"relations", "expect", "idempotency", "feed", "roles", "members", "user ids", "edits",
-     "projects", "circles", "link events", "event ids", "first state", "exact time"}
+     "projects", "circles", "link events", "event ids", "first state"}
 )  # fmt: skip
 """What tests can need, and what a server that is not Colony's own may not be able to give:
 
@@ -20,12 +20,12 @@ seven days. *feed*: one sequence over all tickets, with pages that can be read a
 tracker's own table of who may do what. *members*: they can be seen and changed; *user ids*: known
 by more than a name. *edits*: of subject and summary. *projects*: made without a ticket. *circles*
 of relations are refused. *link events*: a relation is an event. *event ids*: no two events of the
-tracker have the same. *first state*: a ticket is made in any state, in one event. *exact time*: to
-the millisecond, not to the second of a `Date`.
+tracker have the same. *first state*: a ticket is made in any state, in one event.
 """
 EDGES = {
     "file": ALL,
     "memory": ALL,
+    "http": ALL,
     "bare": frozenset({"event ids"}),
     "bare with relations": frozenset({"event ids", "relations"}),
     "bare with members": frozenset({"event ids", "members", "user ids"}),
@@ -57,6 +57,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.fixture(params=list(EDGES))
 def cast(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cast]:
     """An empty tracker behind each edge, with its users."""
+    if request.param == "http":
+        with over_http() as served:
+            yield Cast(served)
+        return
     edge = edge_of(request.param, tmp_path)
     yield Cast(edge)
     if isinstance(edge, EmbeddedEdge):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -11,10 +12,16 @@ from typing import Protocol
 from colony.core.keywords import priority_of
 from colony.core.lease import view_of
 from colony.core.ticket import Me, NewTicket, Ref
+from colony.host.token_file import NoToken
 from colony.tracker.embedded import Embedded, open_service
+from colony.tracker.http.client import Http, Surroundings, Token
+from colony.tracker.http.edge import HttpTracker
+from colony.tracker.http.opening import features_of
 from colony.tracker.ledger import Derive
 from colony.tracker.protocol import Tracker, Written
 from colony.tracker.service import Service
+from tests.fakes import served
+from tests.fakes.pretended import HandClock
 
 DERIVE = Derive(view_of, priority_of)
 START_MS = 1_700_000_000_000
@@ -32,6 +39,8 @@ class Clock:
 
 class Edge(Protocol):
     clock: Clock
+    inexact_ms: int
+    """How far its `now_ms` may be from the store's."""
 
     def tracker(self, me: Me) -> Tracker: ...
 
@@ -40,9 +49,50 @@ class Edge(Protocol):
 class EmbeddedEdge:
     service: Service
     clock: Clock
+    inexact_ms: int = 0
 
     def tracker(self, me: Me) -> Tracker:
         return Embedded(self.service, me)
+
+
+@dataclass
+class ShownToken:
+    """The token of a user, who is made when it is first sent."""
+
+    store: served.Store
+    me: Me
+    name: str = "the token"
+    made: str = ""
+
+    def secret(self, *, again: bool = False) -> str:
+        me = self.me
+        self.made = self.made or self.store.token(me.user, owner=me.owner, machine=me.machine)
+        return self.made
+
+
+@dataclass
+class HttpEdge:
+    """A real server on a real socket. Users and tokens are made by the store itself."""
+
+    store: served.Store
+    url: str
+    clock: Clock
+    clients: ExitStack
+    inexact_ms: int = 1000
+    trackers: dict[Me, HttpTracker] = field(default_factory=dict)
+
+    def tracker(self, me: Me) -> Tracker:
+        if me not in self.trackers:
+            features = features_of(self._http(NoToken("none")))
+            http = self._http(ShownToken(self.store, me))
+            self.trackers[me] = HttpTracker(http, features, self.clock)
+        return self.trackers[me]
+
+    def _http(self, token: Token) -> Http:
+        clock = HandClock()
+        around = Surroundings(clock, lambda: 0.5, clock.pause)
+        http = Http(self.url, token=token, user_agent="colony/test", around=around)
+        return self.clients.enter_context(closing(http))
 
 
 @dataclass
@@ -101,6 +151,15 @@ def on_file(folder: Path) -> EmbeddedEdge:
     clock = Clock()
     url = f"sqlite:///{folder / 'colony.db'}"
     return EmbeddedEdge(open_service(url, clock=clock, derive=DERIVE, create=True), clock)
+
+
+@contextmanager
+def over_http() -> Iterator[HttpEdge]:
+    clock = Clock()
+    store = served.in_memory(clock)
+    with closing(store), served.serving(store, public_read=True) as url, ExitStack() as clients:
+        yield HttpEdge(store, url, clock, clients)
+        assert store.bugs == []
 
 
 def everything(tracker: Tracker) -> tuple[object, ...]:

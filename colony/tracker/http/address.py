@@ -56,8 +56,6 @@ def client_of(base: str, user_agent: str) -> httpx.Client:
         raise UsageProblem(
             f"the environment's proxy cannot be used: {clip(str(error), 200)}"
         ) from None
-    except UnicodeError:
-        raise UsageProblem("COLONY_USER_AGENT: must be ASCII") from None
 
 
 def _trust(scheme: str) -> ssl.SSLContext:

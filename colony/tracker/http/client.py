@@ -21,6 +21,8 @@ from colony.tracker.http.address import checked, client_of, joined, place, same_
 from colony.tracker.http.answer import Answer, Raw, Trouble, date_ms, read, silent
 from colony.tracker.http.offset import Offset, heard
 
+Params = Mapping[str, str | list[str]]
+"""A query; a list is the same name several times."""
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 ANSWER_MAX: Final = 64 * 1024 * 1024
@@ -82,7 +84,7 @@ class Request:
     method: Method
     path: str
     """Below the base address, already quoted."""
-    params: Mapping[str, str]
+    params: Params
     headers: Mapping[str, str]
     body: Json
     repeatable: bool
@@ -117,7 +119,7 @@ class Http:
     def get(
         self,
         path: str,
-        params: Mapping[str, str] | None = None,
+        params: Params | None = None,
         etag: str = "",
         patience: Patience | None = None,
     ) -> Answer:
@@ -236,7 +238,8 @@ class Http:
         content = None
         if request.body is not None:
             headers["content-type"] = "application/json"
-            content = json.dumps(request.body).encode()
+            # Halves of surrogate pairs are in no text that was made storable.
+            content = json.dumps(request.body, ensure_ascii=False).encode("utf-8", "replace")
         # As UTF-8: of str, httpx takes ASCII only.
         lines = [(name.encode(), value.encode()) for name, value in headers.items()]
         seconds = httpx.Timeout(patience.read_s, connect=patience.connect_s)

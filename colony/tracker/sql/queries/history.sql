@@ -25,3 +25,6 @@ ORDER BY id DESC LIMIT 1;
 
 -- name: store_id
 SELECT id FROM store;
+
+-- name: schema
+SELECT user_version FROM pragma_user_version;

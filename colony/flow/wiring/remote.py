@@ -1,0 +1,84 @@
+"""Wiring for a tracker on a server: whose token is sent, and whether it is the right one.
+
+Apart from `trackers.py`, because commands on a database file must not pay for an HTTP client.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import colony
+from colony.config import Settings
+from colony.errors import Refused
+from colony.host.chance import SystemChance
+from colony.host.clock import SystemClock
+from colony.host.token_file import NoToken, TokenFile
+from colony.tracker.http.client import Surroundings, Token
+from colony.tracker.http.opening import open_http
+from colony.tracker.protocol import Tracker
+from colony.tracker.reads import Reads
+
+Warn = Callable[[str], object]
+"""Told what a person should know, in one line."""
+
+COLONYS = "COLONY_TOKEN_FILE"
+PERSONS = "COLONY_PERSON_TOKEN_FILE"
+
+
+def open_remote(settings: Settings, warn: Warn, *, as_person: bool) -> Tracker:
+    """The tracker, for the person at this shell or for Colony itself.
+
+    Refused where there is no token for that, or one of the other kind.
+    """
+    tracker = settings.tracker
+    path = tracker.person_token_file if as_person else tracker.token_file
+    setting = PERSONS if as_person else COLONYS
+    if path is None:
+        raise Refused(f"{setting} is not set: {_who(as_person)}; {_makes(settings, as_person)}")
+    opened = _open(settings, _token(path, setting, warn))
+    try:
+        me = opened.me()
+        if me.machine == as_person:
+            kind = "a machine" if me.machine else "a person"
+            raise Refused(
+                f"{setting} {path}: the token of {me.user}, {kind}; {_who(as_person)}:"
+                f" {_makes(settings, as_person)}"
+            )
+    except BaseException:
+        opened.close()
+        raise
+    return opened
+
+
+def remote_reader(settings: Settings, warn: Warn) -> Reads:
+    """The tracker's reads, with whichever token there is; without one where none is named."""
+    tracker = settings.tracker
+    for path, setting in ((tracker.token_file, COLONYS), (tracker.person_token_file, PERSONS)):
+        if path is not None:
+            return _open(settings, _token(path, setting, warn))
+    return _open(settings, NoToken(COLONYS))
+
+
+def _open(settings: Settings, token: Token) -> Tracker:
+    around = Surroundings(SystemClock(), SystemChance().fraction, time.sleep)
+    agent = settings.tracker.user_agent or f"colony/{colony.__version__}"
+    return open_http(settings.tracker.url, token=token, user_agent=agent, around=around)
+
+
+def _token(path: Path, setting: str, warn: Warn) -> TokenFile:
+    token = TokenFile(path, setting)
+    if token.open_to_all():
+        warn(f"{token.name}: every user of this machine can read it (chmod 600 makes it yours)")
+    return token
+
+
+def _who(as_person: bool) -> str:
+    return "you act as a person" if as_person else "Colony writes as a machine"
+
+
+def _makes(settings: Settings, as_person: bool) -> str:
+    tracker = settings.tracker
+    name, more = (tracker.person, "") if as_person else (tracker.user, " --machine")
+    return f"colony tracker token {name}{more}, where the tracker's database lies, makes a token"

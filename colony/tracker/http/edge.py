@@ -1,0 +1,144 @@
+"""The HTTP edge: a tracker on a server that has every feature of this version.
+
+Texts are made storable before they are sent, by the rules of the service: what is refused here is
+refused there, and with the same words.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from colony.core.lines import Json
+from colony.core.records import HostRecord, SessionRecord
+from colony.core.ticket import ROLES, NewTicket, ProjectInfo, Ref, Role, State
+from colony.errors import Invalid, NotFound
+from colony.tracker import limits
+from colony.tracker.http.answer import Answer
+from colony.tracker.http.client import QUICK, Method
+from colony.tracker.http.reads import HttpReads, judged, segment
+from colony.tracker.protocol import ANY, Conflict, Created, Guard, Written
+from colony.tracker.wire import asks
+from colony.tracker.wire import read as wire
+from colony.tracker.writes import (
+    Block,
+    Comment,
+    Edit,
+    Move,
+    SetParent,
+    TicketWrite,
+    path_of,
+    storable,
+    storable_new,
+)
+
+NEEDED: Final = frozenset(
+    {"relations", "feed", "expect", "idempotency", "me", "onBehalf", "sessions"}
+)
+"""What a server must have for this edge."""
+
+
+class HttpTracker(HttpReads):
+    """A `Tracker` of the user whose token is sent. Every write carries its key, and is repeated
+    with it while no answer comes."""
+
+    def create(self, new: NewTicket, *, key: str) -> Created:
+        answer = self._send("POST", "/api/tickets", asks.new_ticket(storable_new(new)), key)
+        with judged("POST /api/tickets"):
+            ticket = wire.ticket(wire.fields(answer.value, "the answer"))
+        return Created(ticket, fresh=answer.status == 201)
+
+    def comment(self, ref: Ref, text: str, *, key: str, guard: Guard = ANY) -> Written | Conflict:
+        return self._write(ref, Comment(text), key, guard)
+
+    def move(
+        self,
+        ref: Ref,
+        state: State,
+        *,
+        key: str,
+        text: str = "",
+        guard: Guard = ANY,
+        on_behalf: int | None = None,
+    ) -> Written | Conflict:
+        return self._write(ref, Move(state, text, on_behalf), key, guard)
+
+    def edit(
+        self,
+        ref: Ref,
+        *,
+        key: str,
+        subject: str | None = None,
+        summary: str | None = None,
+        guard: Guard = ANY,
+    ) -> Written | Conflict:
+        return self._write(ref, Edit(subject, summary), key, guard)
+
+    def block(
+        self, ref: Ref, by: Ref, *, key: str, remove: bool = False, guard: Guard = ANY
+    ) -> Written | Conflict:
+        return self._write(ref, Block(by, remove), key, guard)
+
+    def set_parent(
+        self, ref: Ref, parent: Ref | None, *, key: str, guard: Guard = ANY
+    ) -> Written | Conflict:
+        return self._write(ref, SetParent(parent), key, guard)
+
+    def add_project(self, name: str, *, key: str) -> ProjectInfo:
+        answer = self._send("POST", "/api/projects", {"name": limits.project(name)}, key)
+        return _project(answer, "POST /api/projects")
+
+    def set_member(self, project: str, user: str, role: Role | None, *, key: str) -> ProjectInfo:
+        user = limits.user(user)
+        if role is not None and role not in ROLES:
+            raise Invalid("role: admin, edit or use")
+        if not limits.is_project(project):
+            raise NotFound(f"there is no project {project[:64]!a}")
+        path = f"/api/projects/{project}/members"
+        if role is None:
+            answer = self._send("DELETE", f"{path}/{segment(user)}", None, key)
+        else:
+            answer = self._send("POST", path, {"user": user, "role": role}, key)
+        return _project(answer, path)
+
+    def put_session(self, record: SessionRecord) -> None:
+        record = limits.session(record)
+        self._tell(f"/api/sessions/{segment(record.id)}", asks.session(record))
+
+    def put_tail(self, session: str, text: str) -> None:
+        self._tell(f"/api/sessions/{segment(session)}/tail", {"text": limits.tail(text)})
+
+    def put_host(self, record: HostRecord) -> None:
+        record = limits.host(record)
+        self._tell(f"/api/hosts/{segment(record.name)}", asks.host(record))
+
+    def _write(self, ref: Ref, write: TicketWrite, key: str, guard: Guard) -> Written | Conflict:
+        if not limits.may_exist(ref):
+            raise NotFound("no such ticket")
+        write = storable(write)
+        path = f"/api/{path_of(ref, write)}"
+        answer = self._send(_method(write), path, asks.body_of(write, guard), key)
+        with judged(path):
+            found = wire.fields(answer.value, "the answer")
+            return wire.conflict(found) if answer.status == 409 else wire.written(found)
+
+    def _send(self, method: Method, path: str, body: Json, key: str) -> Answer:
+        return self._http.send(method, path, body, key=limits.key(key), repeatable=True)
+
+    def _tell(self, path: str, body: Json) -> None:
+        """One try: whoever tells holds a lease, and the next word will be newer."""
+        self._http.send("PUT", path, body, repeatable=True, patience=QUICK)
+
+
+def _method(write: TicketWrite) -> Method:
+    match write:
+        case Edit():
+            return "PATCH"
+        case Block(remove=True) | SetParent(parent=None):
+            return "DELETE"
+        case _:
+            return "POST"
+
+
+def _project(answer: Answer, asked: str) -> ProjectInfo:
+    with judged(asked):
+        return wire.project(wire.fields(answer.value, "the answer"))
