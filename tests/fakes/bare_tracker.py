@@ -94,8 +94,8 @@ class BareTracker:
 
     def token(self, user: str) -> str:
         """This user's token, made where there is none."""
-        self.tokens[f"token-of-{user}"] = user
-        return f"token-of-{user}"
+        self.tokens[f"tkt_{user}"] = user
+        return f"tkt_{user}"
 
     @property
     def states(self) -> tuple[str, ...]:

@@ -44,13 +44,13 @@ class BareShop(Shop):
 
     def open(self) -> tuple[Tracker, Tracker]:
         self.creator_names = frozenset({"anna"})
-        self.server = BareTracker(self.time.wall_ms, self.speaks, creators=self.creator_names)
+        self.bare = BareTracker(self.time.wall_ms, self.speaks, creators=self.creator_names)
         return self.process("anna", machine=False), self.process()
 
     def process(self, user: str = "colony", *, machine: bool = True) -> Foreign:
         """A new process of this user's."""
         around = Surroundings(self.time, lambda: 0.5, self.time.pass_by)
-        made = foreign_to(self.server, user, machine=machine, around=around)
+        made = foreign_to(self.bare, user, machine=machine, around=around)
         self.processes.append(made)
         return made
 
@@ -58,13 +58,13 @@ class BareShop(Shop):
         super().close()
         for each in self.processes:
             each.close()
-        self.server.close()
+        self.bare.close()
 
     def theirs(self, ms: int = TTL_MS) -> None:
         """Another session's start reaches the server."""
         word = "in progress" if self.speaks.older_words else "progress"
         text = lease_texts.started(THEIRS, "box2", self.time.wall_ms() + ms)
-        self.server.move("colony", "shop", 1, word, text)
+        self.bare.move("colony", "shop", 1, word, text)
 
     @property
     def all_shapes(self) -> list[list[tuple[str, str, str, str]]]:
@@ -100,7 +100,7 @@ def test_a_whole_session(make: Made, speaks: Speaks) -> None:
     assert "· started ·" in shop.told()[0]
     assert "colony-report:" in shop.told()[1]
     word = "awaiting creator" if speaks.older_words else "review"
-    assert shop.server.tickets["shop", 1]["state"] == word
+    assert shop.bare.tickets["shop", 1]["state"] == word
     # Sent back, it is work again, and taken again.
     shop.moves("reopened", "It squeaks.")
     assert shop.work().facts.outcome == Outcome.POSTED
@@ -127,7 +127,7 @@ def asked() -> list[dict[str, object]]:
 
 
 def writes_of(shop: BareShop) -> int:
-    return sum(method != "GET" for method, _ in shop.server.requests)
+    return sum(method != "GET" for method, _ in shop.bare.requests)
 
 
 @pytest.mark.parametrize("speaks", KINDS.values(), ids=KINDS)
@@ -148,7 +148,7 @@ def test_a_lost_answer_at_each_write_posts_once(make: Made, speaks: Speaks) -> N
             lost.add((method, path))
         return fresh
 
-    shop.server.loses = loses
+    shop.bare.loses = loses
     assert shop.work().facts.outcome == calm_outcome(calm)
     assert len(lost) >= 4
     assert shop.all_shapes == calm.all_shapes
@@ -207,10 +207,10 @@ def test_a_persons_comment_in_the_gap_is_no_loss(make: Made, speaks: Speaks) -> 
     shop = make(speaks)
 
     def meanwhile(path: str) -> None:
-        shop.server.before_write = lambda path: None
-        shop.server.comment("anna", "shop", 1, "Mind the hinge.")
+        shop.bare.before_write = lambda path: None
+        shop.bare.comment("anna", "shop", 1, "Mind the hinge.")
 
-    shop.server.before_write = meanwhile
+    shop.bare.before_write = meanwhile
     assert shop.work().facts.outcome == Outcome.POSTED
     assert shop.state == "review"
 
@@ -223,10 +223,10 @@ def test_who_comes_second_to_a_take_writes_nothing_more(make: Made, speaks: Spea
     shop = make(speaks)
 
     def meanwhile(path: str) -> None:
-        shop.server.before_write = lambda path: None
+        shop.bare.before_write = lambda path: None
         shop.theirs()
 
-    shop.server.before_write = meanwhile
+    shop.bare.before_write = meanwhile
     before = writes_of(shop)
     with pytest.raises(Busy, match=THEIRS):
         shop.work()
@@ -246,12 +246,12 @@ def test_who_comes_first_to_a_take_goes_on(make: Made, speaks: Speaks) -> None:
 
     def meanwhile(path: str) -> None:
         # The first read after our own start has been written.
-        if any("· started ·" in each["text"] for each in shop.server.tickets["shop", 1]["events"]):
+        if any("· started ·" in each["text"] for each in shop.bare.tickets["shop", 1]["events"]):
             reads.append(path)
             if len(reads) == 1:
                 shop.theirs()
 
-    shop.server.before_read = meanwhile
+    shop.bare.before_read = meanwhile
     ended = shop.work()
     assert ended.facts.outcome == Outcome.POSTED
     assert ended.facts.lease is not None
@@ -265,15 +265,15 @@ def test_a_salvage_is_decided_by_the_order_too(make: Made) -> None:
     shop = make()
 
     def meanwhile(path: str) -> None:
-        shop.server.before_write = lambda path: None
+        shop.bare.before_write = lambda path: None
         shop.theirs()
 
     desk = shop.desk("s-20260131T1819-aaaaaa")
-    shop.server.before_write = meanwhile
+    shop.bare.before_write = meanwhile
     with pytest.raises(Busy, match=THEIRS):
         salvage(desk, shop.history())
     # Once theirs has ended, the ticket can be had.
-    shop.server.move("anna", "shop", 1, "open")
+    shop.bare.move("anna", "shop", 1, "open")
     found = salvage(desk, shop.history(Ref("shop", 1)))
     assert found is not None
     assert found.lease.token == shop.history().events[-1].id

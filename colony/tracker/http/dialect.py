@@ -19,14 +19,11 @@ from colony.core.lines import Json
 from colony.core.relations import is_question
 from colony.core.ticket import EventKind, History, Ref, Related, State, Ticket
 from colony.tracker.http import words
+from colony.tracker.http.edge import NEEDED
 from colony.tracker.wire import read
 from colony.tracker.wire.read import Fields, fields
 
-WHOLE: Final = frozenset(
-    {"relations", "feed", "expect", "idempotency", "me", "onBehalf", "sessions"}
-)
-"""What a tracker has that is one of Colony's own. `markdown` is rendered here either way."""
-USED: Final = WHOLE - {"feed", "sessions"} | {"markdown"}
+USED: Final = NEEDED - {"feed", "sessions"} | {"markdown"}
 """What is made use of where it is there and others are not."""
 _KINDS: Final = get_args(EventKind)
 _RELATIVES: Final = ("children", "blockedBy", "blocks")
@@ -45,7 +42,7 @@ class Dialect:
 
     @property
     def is_whole(self) -> bool:
-        return self.features is not None and self.features >= WHOLE and not self.old_words
+        return self.features is not None and self.features >= NEEDED and not self.old_words
 
     def has(self, feature: str) -> bool:
         return feature in USED and feature in (self.features or ())

@@ -26,7 +26,7 @@ from colony.core.ticket import (
     State,
     Ticket,
 )
-from colony.errors import ColonyError, Forbidden, Invalid, NoAnswer, NotFound
+from colony.errors import ColonyError, Forbidden, Invalid, NoAnswer, NotFound, Refused
 from colony.tracker import limits
 from colony.tracker.http.client import Http
 from colony.tracker.http.dialect import Dialect
@@ -292,7 +292,20 @@ class Foreign(ForeignReads):
         if answer.status == 409:
             self._writes.refused(path, key)
             return _conflict(after)
+        self._need_own_name(request.wanted, after, ticket.last_event)
         return _made(request.wanted, after, ticket.last_event)
+
+    def _need_own_name(self, wanted: Wanted | None, after: History, known: int) -> None:
+        """Refused where what was just written reads as a person's: no line of it would count."""
+        if wanted is None or not wanted.machine:
+            return
+        news = [each for each in after.events if each.id > known]
+        foreign = newest(news, replace(wanted, machine=False))
+        if newest(news, wanted) is None and foreign is not None:
+            raise Refused(
+                f"{after.ticket.ref}: what Colony wrote stands there under the name "
+                f"{foreign.author!a}, which COLONY_OWN_USERS does not hold"
+            )
 
     def _creator_for(self, history: History, write: Move) -> Http:
         """The server with a creator's token, where a comment of a creator asks for the move."""
