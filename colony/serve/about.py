@@ -43,5 +43,6 @@ def me(desk: AtDesk, me: Asker) -> Response:
 def metrics(desk: AtDesk) -> Response:
     """Figures of this server and of the tracker."""
     return Response(
-        desk.metrics.text(desk.service.counts()), headers={"content-type": CONTENT_TYPE}
+        desk.metrics.text(desk.service.counts(), desk.bell.waiting),
+        headers={"content-type": CONTENT_TYPE},
     )

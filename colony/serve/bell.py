@@ -32,6 +32,8 @@ class Bell:
         self._next = asyncio.Event()
         self._listeners = 0
         self._looking: asyncio.Task[None] | None = None
+        self.waiting = 0
+        """Requests that wait just now."""
         self.closed = False
         """The server ends: nobody waits any longer."""
 
@@ -43,6 +45,20 @@ class Bell:
     def ring(self) -> None:
         self._next.set()
         self._next = asyncio.Event()
+
+    async def wait(self, ring: asyncio.Event, seconds: float) -> None:
+        """Wait for that ring, at most so long."""
+        self.waiting += 1
+        try:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(ring.wait(), max(0.0, seconds))
+        finally:
+            self.waiting -= 1
+
+    @property
+    def looks(self) -> bool:
+        """Whether other processes' writes are looked for."""
+        return self._looking is not None
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[None]:
@@ -79,9 +95,3 @@ class Bell:
         finally:
             if watch is not None:
                 watch.close()
-
-
-async def rung(bell: asyncio.Event, seconds: float) -> None:
-    """Wait for the ring, at most that long."""
-    with contextlib.suppress(TimeoutError):
-        await asyncio.wait_for(bell.wait(), max(0.0, seconds))

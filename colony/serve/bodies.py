@@ -48,7 +48,9 @@ class StrictRequest(Request):
             elif size > DISCARDED_MAX:
                 break
         if size > BODY_MAX:
-            raise Refusal(413, "too_large", f"the body: more than {BODY_MAX} bytes")
+            # Whoever sends without end is not listened to any longer.
+            line, headers = f"the body: more than {BODY_MAX} bytes", {"Connection": "close"}
+            raise Refusal(413, "too_large", line, headers)
         return b"".join(parts)
 
 

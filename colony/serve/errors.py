@@ -104,8 +104,8 @@ def problem(found: Mapping[str, Any]) -> str:
 def _words(found: Mapping[str, Any]) -> str:
     if found["type"] == "literal_error":
         return f"must be {found['ctx']['expected']}"
-    said = str(found["msg"]).removeprefix("Value error, ").removeprefix("Input should be ")
-    return f"must be {said}" if said != found["msg"] and said[:1].islower() else said
+    said = str(found["msg"]).removeprefix("Value error, ")
+    return f"must be {said[16:]}" if said.startswith("Input should be ") else said
 
 
 def _place(path: Sequence[str | int]) -> str:

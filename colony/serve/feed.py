@@ -13,9 +13,8 @@ from colony.core.lines import Json
 from colony.serve import answers
 from colony.serve.answers import READ, documented, ok, said, unchanged
 from colony.serve.asking import BEARER, Guarded
-from colony.serve.bell import rung
 from colony.serve.desk import AtDesk, Desk
-from colony.serve.inputs import SAFE, IfNoneMatch, limit_query, same
+from colony.serve.inputs import SAFE, IfNoneMatch, Whole, limit_query, same
 from colony.tracker.reader import PAGE_MAX
 from colony.tracker.reads import Changes
 from colony.tracker.wire import write
@@ -23,17 +22,24 @@ from colony.tracker.wire import write
 WAIT_MAX_S: Final = 60
 """Shorter than what proxies allow a silent request."""
 
+AfterQuery = Annotated[
+    int, Whole, Query(ge=-SAFE, le=SAFE, description="Events behind the one of this id.")
+]
+WaitQuery = Annotated[
+    int, Whole, Query(ge=0, le=WAIT_MAX_S, description="Seconds to wait where there is none yet.")
+]
+
 router = APIRouter(route_class=Guarded, dependencies=[Depends(BEARER)], tags=["feed"])
 
 
 @router.get("/api/events", responses=ok(answers.Feed) | READ | documented(304))
 async def events(
     desk: AtDesk,
-    after: Annotated[int, Query(ge=-SAFE, le=SAFE, description="Events behind this one.")] = 0,
-    limit: Annotated[int, limit_query(PAGE_MAX)] = 1000,
-    wait: Annotated[
-        int, Query(ge=0, le=WAIT_MAX_S, description="Seconds to wait where there is none yet.")
+    after: Annotated[
+        int, Whole, Query(ge=-SAFE, le=SAFE, description="Events behind this one.")
     ] = 0,
+    limit: Annotated[int, Whole, limit_query(PAGE_MAX)] = 1000,
+    wait: WaitQuery = 0,
     if_none_match: IfNoneMatch = None,
 ) -> Response:
     """Events of all tickets and projects, oldest first. `last` is what to ask after next.
@@ -61,4 +67,4 @@ async def _changes(desk: Desk, after: int, limit: int, wait_s: int) -> Changes:
             # A smaller `last` is news too: the store was put back from an older copy.
             if changes.events or changes.last < after or left_s <= 0 or desk.bell.closed:
                 return changes
-            await rung(ring, left_s)
+            await desk.bell.wait(ring, left_s)

@@ -25,7 +25,8 @@ def _digits(value: Any) -> Any:
     return value
 
 
-_Whole = BeforeValidator(_digits)
+Whole: Final = BeforeValidator(_digits)
+"""Of a parameter that is a whole number."""
 Number = Annotated[int, Field(ge=-SAFE, le=SAFE)]
 """A whole number in a body."""
 
@@ -33,7 +34,7 @@ _STATE: Final = "|".join(STATES)
 
 ProjectPath = Annotated[str, Path(alias="project", description="Name of a project.")]
 NumberPath = Annotated[
-    int, _Whole, Path(alias="number", ge=-SAFE, le=SAFE, description="Number of the ticket.")
+    int, Whole, Path(alias="number", ge=-SAFE, le=SAFE, description="Number of the ticket.")
 ]
 SessionPath = Annotated[str, Path(alias="session", description="Name of a session.")]
 HostPath = Annotated[str, Path(alias="host", description="Name of a host.")]
@@ -41,7 +42,7 @@ UserPath = Annotated[str, Path(alias="user", description="Name of a user.")]
 
 ProjectQuery = Annotated[str | None, Query(alias="project", description="Of this project only.")]
 NumberQuery = Annotated[
-    int | None, _Whole, Query(alias="number", ge=-SAFE, le=SAFE, description="Of this ticket only.")
+    int | None, Whole, Query(alias="number", ge=-SAFE, le=SAFE, description="Of this ticket only.")
 ]
 StatesQuery = Annotated[
     list[Annotated[str, Field(pattern=rf"^({_STATE})(,({_STATE}))*$")]] | None,
@@ -49,7 +50,7 @@ StatesQuery = Annotated[
 ]
 SinceQuery = Annotated[
     int | None,
-    _Whole,
+    Whole,
     Query(alias="since", ge=-SAFE, le=SAFE, description="Changed then or later: ms, UTC."),
 ]
 CursorQuery = Annotated[

@@ -38,12 +38,17 @@ class Metrics:
             "colony_sessions_running", "Sessions that have not ended.", registry=self._registry
         )
 
+        self._waiting = Gauge(
+            "colony_requests_waiting", "Requests that wait for an event.", registry=self._registry
+        )
+
     def answered(self, method: str, route: str, status: int, seconds: float) -> None:
         self._requests.labels(method, route, str(status)).inc()
         self._durations.labels(route).observe(seconds)
 
-    def text(self, counts: Counts) -> bytes:
+    def text(self, counts: Counts, waiting: int) -> bytes:
         """All of it in Prometheus' text form."""
+        self._waiting.set(waiting)
         for state, number in counts.tickets.items():
             self._tickets.labels(state).set(number)
         self._last_event.set(counts.last_event)

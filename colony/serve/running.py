@@ -58,8 +58,8 @@ def address_of(name: str, port: int) -> Address:
 
 def listen(address: Address) -> socket.socket:
     """A socket that takes connections from now on. Busy: the port is in use."""
-    # Named as TCP: only then asyncio sends each part at once, and no answer waits 40 ms for an
-    # acknowledgement of its head.
+    # asyncio turns Nagle's algorithm off only where the protocol is named: with it each answer on
+    # a kept connection would wait 40 ms for the client's acknowledgement.
     listener = socket.socket(address.family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

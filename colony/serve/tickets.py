@@ -30,6 +30,7 @@ from colony.serve.inputs import (
     SinceQuery,
     StateBody,
     StatesQuery,
+    Whole,
     limit_query,
     same,
 )
@@ -60,7 +61,7 @@ async def _wanted(
     since: SinceQuery = None,
     events: Annotated[bool, Query(description="Each with its history.")] = False,
     cursor: CursorQuery = None,
-    limit: Annotated[int | None, limit_query(PAGE_MAX)] = None,
+    limit: Annotated[int | None, Whole, limit_query(PAGE_MAX)] = None,
 ) -> Wanted:
     return Wanted(project, _states(state), since, events, _position(cursor), limit)
 

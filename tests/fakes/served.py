@@ -63,6 +63,8 @@ class Store:
     tokens: Tokens
     clock: Callable[[], int]
     bugs: list[Exception] = field(default_factory=list)
+    desks: list[Desk] = field(default_factory=list)
+    """Of each server of this store, the newest last: what it remembers, to look behind it."""
 
     def user(self, name: str, *, owner: bool = False, machine: bool = False) -> Me:
         return self.service.sign_in(Me(name, "", machine, owner))
@@ -105,9 +107,10 @@ def serving(
 ) -> Iterator[str]:
     """The address of a server of this store, for as long as the block runs."""
     desk = desk_of(store, boot_s or SystemClock().boot_s, **settings)
+    store.desks.append(desk)
     listener = listen(address_of("127.0.0.1", 0))
     port = listener.getsockname()[1]
-    loop = _loop()
+    there = loop()
     stop = asyncio.Event()
     started = threading.Event()
 
@@ -116,12 +119,12 @@ def serving(
             started.set()
             await stop.wait()
 
-    running = asyncio.run_coroutine_threadsafe(serve(), loop)
+    running = asyncio.run_coroutine_threadsafe(serve(), there)
     try:
         assert started.wait(30), running.exception(0)
         yield f"http://127.0.0.1:{port}"
     finally:
-        loop.call_soon_threadsafe(stop.set)
+        there.call_soon_threadsafe(stop.set)
         running.result(30)
 
 
@@ -138,8 +141,8 @@ def desk_of(store: Store, boot_s: Callable[[], float], **settings: Any) -> Desk:
 
 
 @functools.cache
-def _loop() -> asyncio.AbstractEventLoop:
-    """One loop in one thread, for as long as the process lives."""
-    loop = asyncio.new_event_loop()
-    threading.Thread(target=loop.run_forever, name="served", daemon=True).start()
-    return loop
+def loop() -> asyncio.AbstractEventLoop:
+    """The loop of all servers of this process, in a thread of its own."""
+    made = asyncio.new_event_loop()
+    threading.Thread(target=made.run_forever, name="served", daemon=True).start()
+    return made

@@ -12,7 +12,7 @@ from shop import ASKS, DONE, ISSUE, SHOP, TTL_MS, Shop, shape, verdict, worker
 from colony.core.lease import Lease, lease_of
 from colony.core.session import Outcome
 from colony.core.texts import lease as lease_texts
-from colony.core.ticket import Ref, State
+from colony.core.ticket import Me, Ref, State
 from colony.errors import Busy
 from colony.flow.observe import look
 from colony.flow.take import salvage
@@ -42,14 +42,17 @@ class BareShop(Shop):
     speaks: Speaks = field(default_factory=Speaks)
     processes: list[Foreign] = field(default_factory=list)
 
-    def open(self) -> tuple[Tracker, Tracker]:
+    def __post_init__(self) -> None:
         self.creator_names = frozenset({"anna"})
         self.bare = BareTracker(self.time.wall_ms, self.speaks, creators=self.creator_names)
-        return self.process("anna", machine=False), self.process()
+        super().__post_init__()
+
+    def tracker(self, me: Me) -> Tracker:
+        return self.process(me.user, machine=me.machine)
 
     def process(self, user: str = "colony", *, machine: bool = True) -> Foreign:
         """A new process of this user's."""
-        around = Surroundings(self.time, lambda: 0.5, self.time.pass_by)
+        around = Surroundings(self.time, self.dice.fraction, self.time.pass_by)
         made = foreign_to(self.bare, user, machine=machine, around=around)
         self.processes.append(made)
         return made

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -10,11 +12,13 @@ from typing import Any
 
 import httpx
 import pytest
+from anyio.to_thread import current_default_thread_limiter
 from jsonschema import Draft202012Validator
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
-from tests.fakes.served import Store, on_file, serving
+from colony.serve.desk import Desk
+from tests.fakes.served import Store, loop, on_file, serving
 
 ANSWERS = "urn:api"
 
@@ -42,6 +46,26 @@ class Api:
         client = httpx.Client(base_url=self.url, headers=headers, timeout=30, trust_env=False)
         client.event_hooks["response"] = [self._as_described]
         return self.stack.enter_context(client)
+
+    @property
+    def desk(self) -> Desk:
+        return self.store.desks[-1]
+
+    def until_waiting(self, number: int) -> None:
+        """Return once so many requests wait for an event."""
+        for _ in range(3000):
+            if self.desk.bell.waiting == number:
+                return
+            time.sleep(0.01)
+        raise AssertionError(f"{self.desk.bell.waiting} wait, not {number}")
+
+    def busy_threads(self) -> int:
+        """Threads of the server's pool that are answering a request."""
+
+        async def busy() -> int:
+            return int(current_default_thread_limiter().borrowed_tokens)
+
+        return asyncio.run_coroutine_threadsafe(busy(), loop()).result(10)
 
     def _as_described(self, answer: httpx.Response) -> None:
         """Each answer's status and body are those that the description promises."""
