@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from bare_edges import BareEdge
+from bare_edges import BareEdge, PartEdge
 from edges import Cast, EmbeddedEdge, in_memory, on_file, over_http
 
 from tests.fakes.bare_tracker import Speaks
@@ -32,6 +32,12 @@ EDGES = {
     "bare without ids": frozenset(),
     "older words": frozenset({"event ids"}),
 }
+PARTS = {
+    "http without keys": frozenset({"relations", "expect", "me", "onBehalf"}),
+    "http without conditions": frozenset({"relations", "idempotency", "me", "onBehalf"}),
+}
+OWN = ALL - {"idempotency", "feed", "first state"}
+EDGES |= {"http without keys": OWN, "http without conditions": OWN - {"expect"}}
 SPEAKS = {
     "bare": Speaks(),
     "bare with relations": Speaks(relations=True),
@@ -60,6 +66,10 @@ def cast(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cast]:
     if request.param == "http":
         with over_http() as served:
             yield Cast(served)
+        return
+    if request.param in PARTS:
+        with over_http() as served:
+            yield Cast(PartEdge(served, PARTS[request.param]))
         return
     edge = edge_of(request.param, tmp_path)
     yield Cast(edge)

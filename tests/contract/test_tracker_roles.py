@@ -42,7 +42,7 @@ def test_every_move_of_every_role(cast: Cast, actor: str | None) -> None:
             assert after in refuses(Forbidden, move, cast.alice) or before == "pending"
 
 
-@pytest.mark.needs("roles")
+@pytest.mark.needs("roles", "first state")
 @pytest.mark.parametrize("actor", ACTORS)
 def test_the_first_state_needs_the_role_of_the_move(cast: Cast, actor: str | None) -> None:
     cast.ticket()
@@ -55,7 +55,7 @@ def test_the_first_state_needs_the_role_of_the_move(cast: Cast, actor: str | Non
             refuses(Forbidden, lambda new=new: who.create(new, key="k"), cast.alice)  # type: ignore[misc]
 
 
-@pytest.mark.needs("roles")
+@pytest.mark.needs("roles", "first state")
 @pytest.mark.parametrize("actor", ACTORS)
 def test_words_are_everybodys_edits_are_not(cast: Cast, actor: str | None) -> None:
     ref, other = cast.ticket(), cast.ticket()

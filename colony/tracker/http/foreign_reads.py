@@ -29,6 +29,8 @@ AT_ONCE: Final = 8
 """Histories that are asked for at the same time."""
 PEOPLE_MS: Final = 300_000
 """How long the members of a project are taken to be the same, for priorities."""
+LAST_MS: Final = 10**15
+"""A time that nothing comes after, in few enough digits for every server."""
 READ_FOR_ROWS: Final[frozenset[State]] = frozenset({"open", "progress", "reopened"})
 """States of tickets whose history is read for their row; questions are in every state."""
 
@@ -107,7 +109,7 @@ class ForeignReads(Unrecorded):
         return replace(heard.history, ticket=ticket)
 
     def changes(self, after: int, limit: int = 1000) -> Changes:
-        return self._polling.after(limits.integer(after), limit)
+        return self._polling.after(min(after, LAST_MS), limit)
 
     def projects(self) -> dict[str, dict[State, int]]:
         counts: dict[str, dict[State, int]] = {name: {} for name in sorted(self._names())}
@@ -138,7 +140,7 @@ class ForeignReads(Unrecorded):
         if project is not None and not limits.is_project(project):
             return None
         if since_ms is not None:
-            params["since"] = str(max(0, limits.integer(since_ms)))
+            params["since"] = str(max(0, min(since_ms, LAST_MS)))
         if states is not None:
             words = {word for each in states for word in self._words(each)}
             if not words:
