@@ -226,6 +226,25 @@ def test_a_key_for_something_else_is_refused(bare: BareTracker) -> None:
     who.close()
 
 
+def test_a_key_that_nobody_heard_of_may_say_something_else(bare: BareTracker) -> None:
+    """A renewal that never came is sent again with a later time."""
+    who = foreign_to(bare)
+
+    def hang_up(path: str) -> None:
+        bare.before_write = lambda path: None
+        raise HangUp
+
+    bare.before_write = hang_up
+    who_renews = lambda ms: who.comment(SHOP, lease("renewed", ms=ms), key="r:1")  # noqa: E731
+    with pytest.raises(NoAnswer):
+        who_renews(NOW_MS + 1)
+    written = who_renews(NOW_MS + 2)
+    assert isinstance(written, Written)
+    assert who_renews(NOW_MS + 2) == written
+    assert texts(bare) == ["", lease("renewed", ms=NOW_MS + 2)]
+    who.close()
+
+
 # --- conditions --------------------------------------------------------------------------------
 
 

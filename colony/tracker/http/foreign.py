@@ -150,7 +150,7 @@ class Foreign(ForeignReads):
 
     def add_project(self, name: str, *, key: str) -> ProjectInfo:
         if limits.project(name) not in self._names():
-            self._http.send("POST", "/api/projects", {"name": name}, key=limits.key(key))
+            self._http.send("POST", "/api/projects", {"name": name}, key=self._key(key))
         return self.project(name)
 
     def set_member(self, project: str, user: str, role: Role | None, *, key: str) -> ProjectInfo:
@@ -161,10 +161,10 @@ class Foreign(ForeignReads):
         path = f"/api/projects/{project}/members"
         if role is None:
             path = f"{path}/{quote(user, safe='')}"
-            self._http.send("DELETE", path, key=limits.key(key), repeatable=True)
+            self._http.send("DELETE", path, key=self._key(key), repeatable=True)
         else:
             body: Json = {"user": user, "role": role}
-            self._http.send("POST", path, body, key=limits.key(key), repeatable=True)
+            self._http.send("POST", path, body, key=self._key(key), repeatable=True)
         self._people.pop(project, None)
         return self.project(project)
 
@@ -318,7 +318,7 @@ class Foreign(ForeignReads):
         return self._side.creator
 
     def _key(self, key: str) -> str:
-        return key if self._dialect.has("idempotency") else ""
+        return limits.key(key) if self._dialect.has("idempotency") else ""
 
 
 def _holds(guard: Guard, ticket: Ticket) -> bool:

@@ -35,17 +35,22 @@ class Remembered(Generic[Body, Answer]):
         self._tried: OrderedDict[tuple[str, str], Tried[Body, Answer]] = OrderedDict()
 
     def find(self, path: str, key: str, body: Body) -> Tried[Body, Answer] | None:
-        """Invalid: the key was used for something else."""
+        """Invalid: the key was used for something else. A try that nobody heard of used none: a
+        renewal that did not come through is asked for again with another time in it."""
         with self._lock:
             found = self._tried.get((path, key))
-        if found is not None and found.body != body:
-            raise Invalid("Idempotency-Key: it was used before, for something else")
-        return found
+        if found is None or found.body == body:
+            return found
+        if found.answer is None:
+            return None
+        raise Invalid("Idempotency-Key: it was used before, for something else")
 
     def trying(self, path: str, key: str, body: Body, since: int) -> None:
         """Right before it is sent. What was known before the first try stays."""
         with self._lock:
-            self._tried.setdefault((path, key), Tried(body, since))
+            found = self._tried.get((path, key))
+            if found is None or found.body != body:
+                self._tried[path, key] = Tried(body, since)
             while len(self._tried) > KEPT_MAX:
                 self._tried.popitem(last=False)
 
