@@ -62,8 +62,6 @@ def happened(
         found = newest(_after(events, known), wanted)
         if found is not None:
             return found
-    if not wanted.machine:
-        return None
     line = _line_of(wanted.text)
     if line is not None:
         since = 0 if isinstance(line, _ONCE) else _taken(events, line)
