@@ -457,3 +457,28 @@ def outbox_of(facts: Facts) -> list[Effect]:
     """The outbox as it was rendered, whatever has been sent of it."""
     plain = {"status": "planned", "why": "", "made": None, "url": "", "event": 0}
     return [replace(each, **plain) for each in facts.outbox]  # type: ignore[arg-type]
+
+
+def environ_of(shop: Shop, home: Path) -> dict[str, str]:
+    """What a process of its own needs to work in the shop, from that home."""
+    return {
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": str(ROOT),
+        "HOME": str(home),
+        "COLONY_HOME": str(home),
+        "COLONY_TICKETS_URL": shop.url,
+        "COLONY_AGENT": "stand-in",
+        "COLONY_STAND_IN_SCRIPT": str(shop.script),
+        "COLONY_SANDBOX": "off",
+        "COLONY_HOST": HOST,
+    }
+
+
+def a_home(shop: Shop, name: str) -> Path:
+    """Another home for the same tracker, with a work folder of its own."""
+    home = shop.folder / name
+    shutil.copytree(shop.dev, home / "dev")
+    shutil.copytree(shop.folder / "projects", home / "projects")
+    entry = {"name": "shop", "dev": {"folder": "dev"}, "concept": "CONCEPT.md"}
+    (home / "projects" / "shop.json").write_text(json.dumps(entry))
+    return home

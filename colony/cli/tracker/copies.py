@@ -10,7 +10,7 @@ import typer
 from colony.cli.tracker.group import app
 from colony.cli.verb import Context, verb
 from colony.core.lines import Json, Line
-from colony.flow.wiring.readers import need_embedded
+from colony.flow.wiring.stores import need_database
 from colony.tracker.places import backup as copy_to
 
 
@@ -24,7 +24,7 @@ def backup(
     To go back to a copy, stop everything that uses the tracker and put the copy in the place of
     the database.
     """
-    need_embedded(context.settings)
+    need_database(context.settings, "a copy of the database is made")
     path = Path(target).absolute()
     size = copy_to(context.settings.tracker.url, path)
     facts: dict[str, Json] = {"path": str(path), "bytes": size}

@@ -37,7 +37,7 @@ def open_remote(settings: Settings, warn: Warn, *, as_person: bool) -> Tracker:
     path = tracker.person_token_file if as_person else tracker.token_file
     setting = PERSONS if as_person else COLONYS
     if path is None:
-        raise Refused(f"{setting} is not set: {_who(as_person)}; {_makes(settings, as_person)}")
+        raise Refused(f"{setting} is not set: {_makes(settings, as_person)}")
     opened = _open(settings, _token(path, setting, warn), _party(settings, warn, as_person))
     try:
         if not as_person:
@@ -46,7 +46,7 @@ def open_remote(settings: Settings, warn: Warn, *, as_person: bool) -> Tracker:
         if me.machine == as_person:
             kind = "a machine" if me.machine else "a person"
             raise Refused(
-                f"{setting} {path}: the token of {me.user}, {kind}; {_who(as_person)}:"
+                f"{setting} {path}: holds the token of {me.user}, who is {kind}:"
                 f" {_makes(settings, as_person)}"
             )
     except BaseException:
@@ -102,11 +102,9 @@ def _token(path: Path, setting: str, warn: Warn) -> TokenFile:
     return token
 
 
-def _who(as_person: bool) -> str:
-    return "you act as a person" if as_person else "Colony writes as a machine"
-
-
 def _makes(settings: Settings, as_person: bool) -> str:
+    """Which token would do, and where it comes from."""
     tracker = settings.tracker
-    name, more = (tracker.person, "") if as_person else (tracker.user, " --machine")
-    return f"colony tracker token {name}{more}, where the tracker's database lies, makes a token"
+    who = "you act as a person" if as_person else "Colony writes as a machine"
+    user = tracker.person if as_person else f"{tracker.user} --machine"
+    return f"{who}; colony tracker token {user}, where the tracker's database lies, makes a token"
