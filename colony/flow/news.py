@@ -20,11 +20,10 @@ from colony.core.records import SessionRecord
 from colony.core.session import Beside, Facts, PartFacts, ReportFacts, VerdictFacts, record_of
 from colony.core.strict_json import Problems
 from colony.errors import ColonyError
-from colony.flow.assignment import runner_of
 from colony.flow.bench import Bench
 from colony.flow.evidence import REPORT, VERDICT, Spoiled, kept_json
 from colony.flow.following import Follower, Tail
-from colony.flow.part import STREAM
+from colony.host.streams import STREAM
 from colony.tracker.limits import RECORD_MAX
 
 TRY_S: Final = 5.0
@@ -137,7 +136,7 @@ class News:
     def _account(self, facts: Facts) -> str:
         kind = facts.parts[-1].kind if facts.parts else "work"
         try:
-            agent = self._bench.agent_for(runner_of(facts, kind))
+            agent = self._bench.agent_for(facts.setup.runner(kind))
         except ColonyError:
             return ""
         login = agent.login(self._bench.place.environ)

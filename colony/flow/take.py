@@ -130,6 +130,8 @@ def refuse(survey: Survey, history: History) -> None:
 def _write(desk: Desk, history: History, word: str, text: str, until_ms: int) -> Hold | None:
     """The move to `progress` with its lease line; None: the ticket has changed since.
 
+    `Busy`: another session took it at the same moment, on a tracker that let both write.
+
     The key names the bytes. An earlier take that lands only now is then a change like any other,
     to be found as ours, and not a key used for something else.
     """
@@ -143,6 +145,19 @@ def _write(desk: Desk, history: History, word: str, text: str, until_ms: int) ->
     )
     match answer:
         case Written(event=event):
-            return Hold(LeaseFacts(event, until_ms), sent_s + desk.trust_s)
+            token = event if "expect" in desk.tracker.features else _won(desk)
+            return Hold(LeaseFacts(token, until_ms), sent_s + desk.trust_s)
         case Conflict():
             return None
+
+
+def _won(desk: Desk) -> int:
+    """The fencing number, where nothing kept two sessions from writing at once: the order of events
+    decides. Who lost writes nothing more, since any word to the ticket is the winner's to say."""
+    history = patiently(desk, lambda: desk.tracker.ticket(desk.ref), ANSWER_S)
+    found = ours(desk, history)
+    if found is None:
+        held = lease_of(history.events)
+        by = f"leased by session {held.session}" if isinstance(held, Lease) else "not ours"
+        raise Busy(f"{desk.ref} is {by}: it was taken at the same moment")
+    return found.lease.token

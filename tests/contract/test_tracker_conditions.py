@@ -27,9 +27,14 @@ WRITES: dict[str, Write] = {
     ),
     "parent": lambda who, ref, guard: who.set_parent(ref, Ref("shop", 1), key="w", guard=guard),
 }
+NEEDED = {"edit": "edits", "block": "relations", "unblock": "relations", "parent": "relations"}
+EACH_WRITE = [
+    pytest.param(write, id=name, marks=[pytest.mark.needs(NEEDED[name])] if name in NEEDED else [])
+    for name, write in WRITES.items()
+]
 
 
-@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+@pytest.mark.parametrize("write", EACH_WRITE)
 def test_a_condition_that_does_not_hold_writes_nothing(cast: Cast, write: Write) -> None:
     cast.ticket()
     ref, alice = cast.ticket(), cast.alice
@@ -55,6 +60,7 @@ def test_a_conflict_shows_the_lease(cast: Cast) -> None:
     assert answer.lease == cast.alice.ticket(ref).ticket.lease == cast.alice.tickets()[0].lease
 
 
+@pytest.mark.needs("roles")
 def test_a_conflict_is_told_before_a_missing_role(cast: Cast) -> None:
     ref = cast.ticket()
     cast.alice.move(ref, "done", key="a")
@@ -63,7 +69,7 @@ def test_a_conflict_is_told_before_a_missing_role(cast: Cast) -> None:
     refuses(Forbidden, lambda: move(ANY), cast.alice)
 
 
-@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+@pytest.mark.parametrize("write", EACH_WRITE)
 def test_a_key_that_succeeded_answers_before_conditions(cast: Cast, write: Write) -> None:
     cast.ticket()
     ref, alice = cast.ticket(), cast.alice
@@ -76,6 +82,7 @@ def test_a_key_that_succeeded_answers_before_conditions(cast: Cast, write: Write
     assert everything(alice) == before
 
 
+@pytest.mark.needs("relations", "members", "projects", "idempotency")
 def test_the_first_answer_is_given_again_as_it_was(cast: Cast) -> None:
     new = NewTicket("shop", "x\ud800", "y", parent=cast.ticket())
     first = cast.alice.create(new, key="a")
@@ -90,6 +97,7 @@ def test_the_first_answer_is_given_again_as_it_was(cast: Cast) -> None:
     assert cast.alice.project("barn") == barn
 
 
+@pytest.mark.needs("relations")
 def test_a_key_with_another_body_is_refused(cast: Cast) -> None:
     ref = cast.ticket()
     alice = cast.alice
@@ -102,6 +110,7 @@ def test_a_key_with_another_body_is_refused(cast: Cast) -> None:
         assert "Idempotency-Key" in refuses(Invalid, call, alice)
 
 
+@pytest.mark.needs("event ids")
 def test_a_key_belongs_to_one_user_and_one_path(cast: Cast) -> None:
     one, two = cast.ticket(), cast.ticket()
     answers = {
@@ -121,6 +130,7 @@ def test_a_refused_write_uses_up_no_key(cast: Cast) -> None:
     assert event_of(colony.move(ref, "progress", key="a")) > 0
 
 
+@pytest.mark.needs("idempotency")
 def test_a_key_is_kept_for_seven_days(cast: Cast) -> None:
     ref = cast.ticket()
     first = cast.alice.comment(ref, "x", key="a")

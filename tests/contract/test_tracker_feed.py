@@ -18,6 +18,7 @@ def story(cast: Cast) -> None:
     cast.alice.edit(two, subject="New", key="e")
 
 
+@pytest.mark.needs("feed")
 def test_ids_rise_by_one_over_the_whole_tracker(cast: Cast) -> None:
     story(cast)
     changes = cast.alice.changes(0)
@@ -34,6 +35,7 @@ def test_ids_rise_by_one_over_the_whole_tracker(cast: Cast) -> None:
         assert len(own) == ticket.version
 
 
+@pytest.mark.needs("feed")
 @pytest.mark.parametrize("limit", [1, 2, 5, 1000])
 def test_pages_lead_to_the_end(cast: Cast, limit: int) -> None:
     story(cast)
@@ -47,6 +49,7 @@ def test_pages_lead_to_the_end(cast: Cast, limit: int) -> None:
     assert cast.alice.changes(after) == Changes((), after)
 
 
+@pytest.mark.needs("feed")
 def test_odd_positions(cast: Cast) -> None:
     story(cast)
     end = cast.alice.changes(0).last
@@ -63,6 +66,7 @@ def test_an_empty_tracker_has_no_past(cast: Cast) -> None:
     assert cast.alice.projects() == {}
 
 
+@pytest.mark.needs("members")
 def test_priority_follows_the_words_of_admins(cast: Cast) -> None:
     ref = cast.ticket()
 
@@ -80,6 +84,7 @@ def test_priority_follows_the_words_of_admins(cast: Cast) -> None:
     assert priority() == 3
 
 
+@pytest.mark.needs("projects")
 def test_priority_follows_who_is_admin(cast: Cast) -> None:
     cast.person("bob").create(NewTicket("barn", "x"), key="a")
     carol = cast.person("carol")

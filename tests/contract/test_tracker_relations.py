@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+import pytest
 from edges import Cast, event_of, refuses
 
 from colony.core.ticket import Ref, Related
@@ -14,6 +15,7 @@ def names(related: tuple[Related, ...]) -> list[str]:
     return [str(each.ref) for each in related]
 
 
+@pytest.mark.needs("relations")
 def test_relations_show_on_both_ends(cast: Cast) -> None:
     one, two = cast.ticket("One"), cast.ticket("Two", "barn", source="mail:1")
     three = cast.ticket("Three", parent=two)
@@ -32,6 +34,7 @@ def test_relations_show_on_both_ends(cast: Cast) -> None:
     assert cast.alice.tickets("barn") == (rows[two],)
 
 
+@pytest.mark.needs("relations")
 def test_relations_show_how_their_ends_stand_now(cast: Cast) -> None:
     one, two = cast.ticket(), cast.ticket()
     cast.alice.block(one, two, key="a")
@@ -39,6 +42,7 @@ def test_relations_show_how_their_ends_stand_now(cast: Cast) -> None:
     assert cast.alice.ticket(one).ticket.blocked_by[0].state == "done"
 
 
+@pytest.mark.needs("relations", "link events")
 def test_each_change_is_one_event_of_the_ticket(cast: Cast) -> None:
     one, two = cast.ticket(), cast.ticket()
     alice = cast.alice
@@ -61,6 +65,7 @@ def test_each_change_is_one_event_of_the_ticket(cast: Cast) -> None:
     assert (ticket.parent, ticket.blocked_by, ticket.version) == (None, (), 5)
 
 
+@pytest.mark.needs("relations", "circles")
 def test_a_circle_of_blockers_is_refused(cast: Cast) -> None:
     refs = [cast.ticket() for _ in range(4)]
     alice = cast.alice
@@ -73,6 +78,7 @@ def test_a_circle_of_blockers_is_refused(cast: Cast) -> None:
     assert event_of(alice.block(refs[0], refs[3], key="a")) > 0
 
 
+@pytest.mark.needs("relations", "circles")
 def test_a_circle_of_parents_is_refused(cast: Cast) -> None:
     top = cast.ticket()
     middle = cast.ticket(parent=top)
@@ -84,6 +90,7 @@ def test_a_circle_of_parents_is_refused(cast: Cast) -> None:
     assert event_of(alice.set_parent(low, top, key="a")) > 0
 
 
+@pytest.mark.needs("relations")
 def test_parent_and_blocker_are_different_things(cast: Cast) -> None:
     top = cast.ticket()
     child = cast.ticket(parent=top)
@@ -91,6 +98,7 @@ def test_parent_and_blocker_are_different_things(cast: Cast) -> None:
     assert names(cast.alice.ticket(top).ticket.blocked_by) == [str(child)] == ["shop#2"]
 
 
+@pytest.mark.needs("relations", "circles")
 def test_a_long_chain_is_walked(cast: Cast) -> None:
     refs = [cast.ticket() for _ in range(60)]
     for at, ref in enumerate(refs[1:]):

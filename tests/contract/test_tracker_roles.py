@@ -24,6 +24,7 @@ def allowed(actor: str | None, before: State, after: State) -> bool:
     return actor == "use" and {before, after} == {"open", "review"}
 
 
+@pytest.mark.needs("roles")
 @pytest.mark.parametrize("actor", ACTORS)
 def test_every_move_of_every_role(cast: Cast, actor: str | None) -> None:
     cast.ticket()
@@ -41,6 +42,7 @@ def test_every_move_of_every_role(cast: Cast, actor: str | None) -> None:
             assert after in refuses(Forbidden, move, cast.alice) or before == "pending"
 
 
+@pytest.mark.needs("roles", "first state")
 @pytest.mark.parametrize("actor", ACTORS)
 def test_the_first_state_needs_the_role_of_the_move(cast: Cast, actor: str | None) -> None:
     cast.ticket()
@@ -53,6 +55,7 @@ def test_the_first_state_needs_the_role_of_the_move(cast: Cast, actor: str | Non
             refuses(Forbidden, lambda new=new: who.create(new, key="k"), cast.alice)  # type: ignore[misc]
 
 
+@pytest.mark.needs("roles", "first state")
 @pytest.mark.parametrize("actor", ACTORS)
 def test_words_are_everybodys_edits_are_not(cast: Cast, actor: str | None) -> None:
     ref, other = cast.ticket(), cast.ticket()
@@ -70,6 +73,7 @@ def test_words_are_everybodys_edits_are_not(cast: Cast, actor: str | None) -> No
             call()
 
 
+@pytest.mark.needs("roles")
 def test_a_machine_leaves_what_a_person_held(cast: Cast) -> None:
     ref = cast.ticket()
     cast.alice.move(ref, "pending", key="a")
@@ -83,6 +87,7 @@ def test_a_machine_leaves_what_a_person_held(cast: Cast) -> None:
     assert event_of(cast.colony.move(question, "open", key="g")) > 0
 
 
+@pytest.mark.needs("user ids")
 def test_events_say_who_and_whether_a_machine(cast: Cast) -> None:
     ref = cast.ticket()
     cast.comment(cast.colony, ref, "x")
@@ -93,6 +98,7 @@ def test_events_say_who_and_whether_a_machine(cast: Cast) -> None:
     assert opened.user_id != comment.user_id
 
 
+@pytest.mark.needs("roles")
 def test_members_are_changed_by_admins_alone(cast: Cast) -> None:
     cast.ticket()
     for who in (cast.person("eve"), cast.member("bob", "edit"), cast.colony):
@@ -106,6 +112,7 @@ def test_members_are_changed_by_admins_alone(cast: Cast) -> None:
     assert info == cast.alice.project("shop")
 
 
+@pytest.mark.needs("roles")
 def test_a_member_can_be_removed(cast: Cast) -> None:
     ref = cast.ticket()
     bob = cast.member("bob", "edit")
@@ -116,6 +123,7 @@ def test_a_member_can_be_removed(cast: Cast) -> None:
     refuses(NotFound, lambda: cast.alice.set_member("barn", "bob", None, key="d"), cast.alice)
 
 
+@pytest.mark.needs("feed")
 def test_member_events_lie_with_the_project(cast: Cast) -> None:
     cast.ticket()
     start = cast.alice.changes(0).last
@@ -128,6 +136,7 @@ def test_member_events_lie_with_the_project(cast: Cast) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.needs("roles")
 def test_no_machine_is_an_admin_and_no_project_without_one(cast: Cast) -> None:
     colony, bob = cast.colony, cast.person("bob")
     colony.me()
@@ -138,6 +147,7 @@ def test_no_machine_is_an_admin_and_no_project_without_one(cast: Cast) -> None:
     bob.set_member("barn", "bob", "use", key="e")
 
 
+@pytest.mark.needs("roles")
 def test_a_machine_edits_whatever_role_it_is_given(cast: Cast) -> None:
     ref = cast.ticket()
     cast.colony.me()
@@ -145,6 +155,7 @@ def test_a_machine_edits_whatever_role_it_is_given(cast: Cast) -> None:
     assert event_of(cast.colony.move(ref, "progress", key="b")) > 0
 
 
+@pytest.mark.needs("roles")
 def test_a_name_is_a_persons_or_a_machines_for_good(cast: Cast) -> None:
     cast.colony.me()
     cast.alice.me()
@@ -155,6 +166,7 @@ def test_a_name_is_a_persons_or_a_machines_for_good(cast: Cast) -> None:
         cast.person("a\nb").me()
 
 
+@pytest.mark.needs("user ids", "roles")
 def test_users_keep_their_ids(cast: Cast) -> None:
     alice, bob = cast.alice.me(), cast.person("bob").me()
     assert alice.user_id != bob.user_id

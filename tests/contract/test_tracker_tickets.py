@@ -10,6 +10,7 @@ from colony.errors import Forbidden, Invalid, NotFound, TooLarge
 from colony.tracker.protocol import Written
 
 
+@pytest.mark.needs("first state")
 def test_a_ticket_comes_back_as_it_was_written(cast: Cast) -> None:
     made = cast.alice.create(
         NewTicket("shop", "Mend the gate", "It squeaks.", "mail:7", state="review"), key="k"
@@ -88,6 +89,7 @@ def test_a_move_to_the_state_that_stands_changes_nothing(cast: Cast) -> None:
     assert (last.id, last.kind, last.text) == (words, "comment", "still so")
 
 
+@pytest.mark.needs("edits")
 def test_an_edit_keeps_what_was(cast: Cast) -> None:
     ref = cast.ticket("Old", summary="one")
     cast.alice.edit(ref, subject="New", key="a")
@@ -120,6 +122,7 @@ def test_sources_of_colony_are_a_machines(cast: Cast) -> None:
     assert cast.colony.create(new, key="a").fresh
 
 
+@pytest.mark.needs("edits")
 @pytest.mark.parametrize(
     ("typed", "kept"),
     [
@@ -200,6 +203,7 @@ def test_what_is_not_there_is_not_found(cast: Cast, ref: Ref) -> None:
     refuses(Invalid, lambda: alice.create(NewTicket("shop", "x", parent=ref), key="a"), alice)
 
 
+@pytest.mark.needs("projects")
 def test_projects_count_their_tickets_by_state(cast: Cast) -> None:
     cast.ticket()
     cast.alice.move(cast.ticket(), "review", key="a")
@@ -207,6 +211,7 @@ def test_projects_count_their_tickets_by_state(cast: Cast) -> None:
     assert cast.alice.projects() == {"barn": {}, "shop": {"open": 1, "review": 1}}
 
 
+@pytest.mark.needs("projects")
 def test_a_project_is_made_once_and_belongs_to_its_maker(cast: Cast) -> None:
     bob = cast.person("bob")
     made = bob.add_project("barn", key="a")
@@ -220,6 +225,7 @@ def test_a_project_is_made_once_and_belongs_to_its_maker(cast: Cast) -> None:
         bob.project("shop")
 
 
+@pytest.mark.needs("projects", "roles")
 def test_a_machine_makes_projects_for_the_owners(cast: Cast) -> None:
     new = NewTicket("inbox", "Where is the code?")
     line = refuses(Forbidden, lambda: cast.colony.create(new, key="a"), cast.colony)
@@ -229,6 +235,7 @@ def test_a_machine_makes_projects_for_the_owners(cast: Cast) -> None:
     assert cast.colony.project("inbox").members == (Member("alice", alice.user_id, "admin"),)
 
 
+@pytest.mark.needs("expect")
 def test_states_are_all_there(cast: Cast) -> None:
     for state in STATES:
         ref = cast.ticket(state=state)

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
 
+import pytest
 from edges import Cast, on_file
 
 from colony.core.ticket import Me
@@ -45,6 +46,7 @@ def finished(writers: list[subprocess.Popen[str]]) -> list[str]:
     return said
 
 
+@pytest.mark.needs("expect")
 def test_of_ten_threads_with_one_view_one_moves_the_ticket(cast: Cast) -> None:
     """F32: the others are told, and nothing of them is written."""
     ref = cast.ticket()

@@ -7,9 +7,10 @@ import pytest
 from shop import Judged, Shop
 
 
-@pytest.fixture
-def shop(tmp_path: Path) -> Iterator[Shop]:
-    made = Shop(tmp_path / "shop")
+@pytest.fixture(params=["embedded", "http"])
+def shop(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Shop]:
+    """The shop, its tracker reached by each edge."""
+    made = Shop(tmp_path / "shop", edge=request.param)
     yield made
     made.close()
 

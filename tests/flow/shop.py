@@ -13,16 +13,15 @@ import os
 import shutil
 import uuid
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from colony.coding.protocol import CodingAgent
 from colony.coding.stand_in.agent import StandIn
 from colony.core.codec import from_json, to_json
-from colony.core.keywords import priority_of
 from colony.core.last_line import Ended, ended
-from colony.core.lease import view_of
 from colony.core.lines import Json, Line
 from colony.core.outbox import Effect
 from colony.core.schema import compiled
@@ -41,10 +40,13 @@ from colony.host.clock import SystemClock
 from colony.host.journal import RunFolder, list_runs
 from colony.host.registry import Registry, read_registry
 from colony.host.signals import StopSignals
-from colony.tracker.embedded import Embedded, open_service
-from colony.tracker.ledger import Derive
+from colony.tracker.embedded import Embedded
+from colony.tracker.http.client import PATIENT, Http, Patience, Surroundings
+from colony.tracker.http.opening import edge_for, features_of
 from colony.tracker.protocol import Tracker, Written
+from tests.fakes import served
 from tests.fakes.meddled import Meddle, Meddled, tracker_of
+from tests.fakes.pretended import HandToken
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 TEMPLATES: Final = ROOT / "templates"
@@ -173,6 +175,8 @@ class Shop:
 
     folder: Path
     url: str = "sqlite:///:memory:"
+    edge: Literal["embedded", "http"] = "embedded"
+    """How its users reach the tracker."""
     time: Time = field(default_factory=Time)
     dice: Dice = field(default_factory=Dice)
     lines: list[Line] = field(default_factory=list)
@@ -182,6 +186,7 @@ class Shop:
     signals: StopSignals | None = None
     keys: itertools.count[int] = field(default_factory=itertools.count)
     pass_env: frozenset[str] = frozenset()
+    creator_names: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         fresh = not self.dev.exists()
@@ -190,19 +195,39 @@ class Shop:
             (self.dev / "CONCEPT.md").write_text("# A shop with a gate\n")
             self.register()
             self.play()
-        derive = Derive(view_of, priority_of)
-        self.service = open_service(self.url, clock=self.time.wall_ms, derive=derive, create=True)
-        self.anna: Tracker = Embedded(self.service, Me("anna", "", machine=False, owner=True))
-        self.colony: Tracker = Embedded(self.service, Me("colony", "", machine=True, owner=False))
+        self.store = served.store_at(self.url, self.time.wall_ms)
+        self.stack = ExitStack()
+        self.stack.enter_context(closing(self.store))
+        self.server = ""
+        if self.edge == "http":
+            self.server = self.stack.enter_context(served.serving(self.store))
+        self.anna = self.tracker(Me("anna", "", machine=False, owner=True))
+        self.colony = self.tracker(Me("colony", "", machine=True, owner=False))
         self.waits = Waits(self.time)
         if fresh:
             new = NewTicket("shop", "Mend the gate", "It does not open.")
             assert self.anna.create(new, key="first").ticket.ref == SHOP
 
     def close(self) -> None:
-        self.service.close()
+        self.stack.close()
+        assert self.store.bugs == []
         with self.waits:  # closes its pipe
             pass
+
+    def tracker(self, me: Me) -> Tracker:
+        """The tracker by this user's hand."""
+        if self.edge == "embedded":
+            return Embedded(self.store.service, me)
+        secret = self.store.token(me.user, owner=me.owner, machine=me.machine)
+        return self.reached(self.server, secret)
+
+    def reached(self, url: str, secret: str, patience: Patience = PATIENT) -> Tracker:
+        """The tracker through an address of its server, or of what stands before it."""
+        around = Surroundings(self.time, self.dice.fraction, self.time.pass_by)
+        token = HandToken(secret)
+        http = Http(url, token=token, user_agent="test", around=around, patience=patience)
+        self.stack.enter_context(closing(http))
+        return edge_for(http, features_of(http), around)
 
     # --- places --------------------------------------------------------------------------
 
@@ -247,7 +272,7 @@ class Shop:
             templates=Templates(TEMPLATES),
             registry=self.registry,
             home=self.folder,
-            creator_names=frozenset(),
+            creator_names=self.creator_names,
             report_schema=schema_of("report").value,
             ui_conventions="",
             max_chars=200_000,
@@ -256,7 +281,7 @@ class Shop:
         place = Place(brittle(folder, saved), contained(), self.time, signals, self.environ)
         return Bench(
             tracker=used,
-            view=Viewpoint(self.registry, HOST, "members", frozenset()),
+            view=Viewpoint(self.registry, HOST, "members", self.creator_names),
             sources=sources,
             place=place,
             chance=self.dice,
@@ -389,10 +414,11 @@ class Judged:
     base: Path
     script: Script
     setup: dict[str, Any] = field(default_factory=dict)
+    edge: Literal["embedded", "http"] = "embedded"
     made: list[Shop] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        shop = Shop(self.base / "first", self._url(self.base / "first"))
+        shop = Shop(self.base / "first", self._url(self.base / "first"), self.edge)
         shop.play(**self.script)
         self.session = shop.work(post=False, **self.setup).facts.session
         shop.post_leave(self.session)
@@ -404,7 +430,7 @@ class Judged:
         self.close()
         folder = self.base / f"copy-{next(_COPIES)}"
         shutil.copytree(self.base / "first", folder)
-        shop = Shop(folder, self._url(folder))
+        shop = Shop(folder, self._url(folder), self.edge)
         shop.time.pass_by(self.ahead_s)
         self.made.append(shop)
         return shop
@@ -431,3 +457,28 @@ def outbox_of(facts: Facts) -> list[Effect]:
     """The outbox as it was rendered, whatever has been sent of it."""
     plain = {"status": "planned", "why": "", "made": None, "url": "", "event": 0}
     return [replace(each, **plain) for each in facts.outbox]  # type: ignore[arg-type]
+
+
+def environ_of(shop: Shop, home: Path) -> dict[str, str]:
+    """What a process of its own needs to work in the shop, from that home."""
+    return {
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": str(ROOT),
+        "HOME": str(home),
+        "COLONY_HOME": str(home),
+        "COLONY_TICKETS_URL": shop.url,
+        "COLONY_AGENT": "stand-in",
+        "COLONY_STAND_IN_SCRIPT": str(shop.script),
+        "COLONY_SANDBOX": "off",
+        "COLONY_HOST": HOST,
+    }
+
+
+def a_home(shop: Shop, name: str) -> Path:
+    """Another home for the same tracker, with a work folder of its own."""
+    home = shop.folder / name
+    shutil.copytree(shop.dev, home / "dev")
+    shutil.copytree(shop.folder / "projects", home / "projects")
+    entry = {"name": "shop", "dev": {"folder": "dev"}, "concept": "CONCEPT.md"}
+    (home / "projects" / "shop.json").write_text(json.dumps(entry))
+    return home

@@ -21,6 +21,15 @@ from colony.core.session import Facts, Outcome
 from colony.core.ticket import Event
 from tests.fakes.meddled import Call, Crash, Meddle, Moment, lost
 
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Iterator[Shop]:
+    """Every instant costs a session: over HTTP only what is named so."""
+    made = Shop(tmp_path / "shop")
+    yield made
+    made.close()
+
+
 RULED = verdict(questions=[{"index": 0, "ruling": "ask", "reason": "it matters", "answer": ""}])
 FAILS = verdict(verdict="fail", findings=[], summary="It does not open.")
 
@@ -139,13 +148,18 @@ ENDS: dict[Outcome, tuple[Script, dict[str, object]]] = {
 }
 
 
-@pytest.fixture(scope="module", params=ENDS, ids=str)
+@pytest.fixture(
+    scope="module",
+    params=[*((end, "embedded") for end in ENDS), (Outcome.POSTED, "http")],
+    ids=lambda param: f"{param[0]}-{param[1]}",
+)
 def ending(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Outcome, Judged]]:
-    script, setup = ENDS[request.param]
-    made = Judged(tmp_path_factory.mktemp("judged"), script, setup)
-    yield request.param, made
+    outcome, edge = request.param
+    script, setup = ENDS[outcome]
+    made = Judged(tmp_path_factory.mktemp("judged"), script, setup, edge)
+    yield outcome, made
     made.close()
 
 

@@ -25,6 +25,15 @@ from colony.host.identity import pids
 from colony.host.signals import StopSignals
 from tests.fakes.meddled import Call, Moment
 
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Iterator[Shop]:
+    """Parts know nothing of the tracker: one edge is enough."""
+    made = Shop(tmp_path / "shop")
+    yield made
+    made.close()
+
+
 CLOCK = SystemClock()
 PATIENCE_S = 30.0
 MARK = f"{74_000_000 + os.getpid()}"

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import select
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from shop import HOST, ROOT, SHOP, TTL_MS, Shop, worker
+from shop import HOST, SHOP, TTL_MS, Shop, a_home, environ_of, worker
 
 from colony.core.lease import Lease, lease_of
 from colony.core.session import Outcome
@@ -256,7 +254,8 @@ def test_past_its_time_but_still_its_own_it_is_renewed(shop: Shop) -> None:
     held = lease_of(shop.history().events)
     assert isinstance(held, Lease)
     assert held.until_ms == found.lease.until_ms
-    assert found.lease.until_ms >= now_ms + TTL_MS
+    # A server tells its time in whole seconds.
+    assert found.lease.until_ms >= now_ms + TTL_MS - 1000
     assert found.lease.renewals == 1
 
 
@@ -356,30 +355,6 @@ def test_a_salvage_whose_answer_was_lost_is_done_once(shop: Shop) -> None:
 # --- many at once ------------------------------------------------------------------------------
 
 PROCESSES = 10
-
-
-def environ_of(shop: Shop, home: Path) -> dict[str, str]:
-    return {
-        "PATH": os.environ["PATH"],
-        "PYTHONPATH": str(ROOT),
-        "HOME": str(home),
-        "COLONY_HOME": str(home),
-        "COLONY_TICKETS_URL": shop.url,
-        "COLONY_AGENT": "stand-in",
-        "COLONY_STAND_IN_SCRIPT": str(shop.script),
-        "COLONY_SANDBOX": "off",
-        "COLONY_HOST": HOST,
-    }
-
-
-def a_home(shop: Shop, name: str) -> Path:
-    """Another home for the same tracker, with a work folder of its own."""
-    home = shop.folder / name
-    shutil.copytree(shop.dev, home / "dev")
-    shutil.copytree(shop.folder / "projects", home / "projects")
-    entry = {"name": "shop", "dev": {"folder": "dev"}, "concept": "CONCEPT.md"}
-    (home / "projects" / "shop.json").write_text(json.dumps(entry))
-    return home
 
 
 @pytest.mark.parametrize("homes", [1, PROCESSES])

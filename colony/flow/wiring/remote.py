@@ -16,7 +16,7 @@ from colony.host.chance import SystemChance
 from colony.host.clock import SystemClock
 from colony.host.token_file import NoToken, TokenFile
 from colony.tracker.http.client import Surroundings, Token
-from colony.tracker.http.opening import open_http
+from colony.tracker.http.opening import Party, open_http
 from colony.tracker.protocol import Tracker
 from colony.tracker.reads import Reads
 
@@ -25,6 +25,7 @@ Warn = Callable[[str], object]
 
 COLONYS = "COLONY_TOKEN_FILE"
 PERSONS = "COLONY_PERSON_TOKEN_FILE"
+CREATORS = "COLONY_CREATOR_TOKEN_FILE"
 
 
 def open_remote(settings: Settings, warn: Warn, *, as_person: bool) -> Tracker:
@@ -36,14 +37,16 @@ def open_remote(settings: Settings, warn: Warn, *, as_person: bool) -> Tracker:
     path = tracker.person_token_file if as_person else tracker.token_file
     setting = PERSONS if as_person else COLONYS
     if path is None:
-        raise Refused(f"{setting} is not set: {_who(as_person)}; {_makes(settings, as_person)}")
-    opened = _open(settings, _token(path, setting, warn))
+        raise Refused(f"{setting} is not set: {_makes(settings, as_person)}")
+    opened = _open(settings, _token(path, setting, warn), _party(settings, warn, as_person))
     try:
+        if not as_person:
+            need_own_users(opened, settings)
         me = opened.me()
         if me.machine == as_person:
             kind = "a machine" if me.machine else "a person"
             raise Refused(
-                f"{setting} {path}: the token of {me.user}, {kind}; {_who(as_person)}:"
+                f"{setting} {path}: holds the token of {me.user}, who is {kind}:"
                 f" {_makes(settings, as_person)}"
             )
     except BaseException:
@@ -57,14 +60,39 @@ def remote_reader(settings: Settings, warn: Warn) -> Reads:
     tracker = settings.tracker
     for path, setting in ((tracker.token_file, COLONYS), (tracker.person_token_file, PERSONS)):
         if path is not None:
-            return _open(settings, _token(path, setting, warn))
-    return _open(settings, NoToken(COLONYS))
+            return _open(settings, _token(path, setting, warn), _party(settings, warn, True))
+    return _open(settings, NoToken(COLONYS), _party(settings, warn, True))
 
 
-def _open(settings: Settings, token: Token) -> Tracker:
+def need_own_users(tracker: Tracker, settings: Settings) -> None:
+    """Refused where neither the tracker nor a setting says which words are Colony's own: it could
+    not know its own lease."""
+    if "me" not in tracker.features and not settings.tracker.own_users:
+        raise Refused(
+            "the tracker does not say which words are a machine's: COLONY_OWN_USERS must name "
+            "Colony's own users there, former ones too"
+        )
+
+
+def _party(settings: Settings, warn: Warn, as_person: bool) -> Party:
+    """What a server of another kind cannot tell."""
+    tracker = settings.tracker
+    path = tracker.creator_token_file
+    return Party(
+        name=tracker.person if as_person else tracker.user,
+        machine=not as_person,
+        own_users=frozenset(tracker.own_users),
+        creator_names=frozenset(tracker.creator_names),
+        creator=None if as_person or path is None else _token(path, CREATORS, warn),
+    )
+
+
+def _open(settings: Settings, token: Token, party: Party) -> Tracker:
     around = Surroundings(SystemClock(), SystemChance().fraction, time.sleep)
     agent = settings.tracker.user_agent or f"colony/{colony.__version__}"
-    return open_http(settings.tracker.url, token=token, user_agent=agent, around=around)
+    return open_http(
+        settings.tracker.url, token=token, user_agent=agent, around=around, party=party
+    )
 
 
 def _token(path: Path, setting: str, warn: Warn) -> TokenFile:
@@ -74,11 +102,9 @@ def _token(path: Path, setting: str, warn: Warn) -> TokenFile:
     return token
 
 
-def _who(as_person: bool) -> str:
-    return "you act as a person" if as_person else "Colony writes as a machine"
-
-
 def _makes(settings: Settings, as_person: bool) -> str:
+    """Which token would do, and where it comes from."""
     tracker = settings.tracker
-    name, more = (tracker.person, "") if as_person else (tracker.user, " --machine")
-    return f"colony tracker token {name}{more}, where the tracker's database lies, makes a token"
+    who = "you act as a person" if as_person else "Colony writes as a machine"
+    user = tracker.person if as_person else f"{tracker.user} --machine"
+    return f"{who}; colony tracker token {user}, where the tracker's database lies, makes a token"

@@ -64,6 +64,7 @@ class Patience:
     tries_s: float = 15.0
 
 
+PATIENT: Final = Patience()
 QUICK: Final = Patience(connect_s=5.0, read_s=5.0, answer_s=5.0, tries_s=0.0)
 """One try, for what is worth no waiting."""
 
@@ -105,7 +106,7 @@ class Http:
         token: Token,
         user_agent: str,
         around: Surroundings,
-        patience: Patience = Patience(),
+        patience: Patience = PATIENT,
     ) -> None:
         """`base` may have a path. UsageProblem: it, or what the environment says of proxies,
         cannot be used."""

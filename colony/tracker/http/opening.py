@@ -2,36 +2,69 @@
 
 from __future__ import annotations
 
-from colony.errors import Refused
+from dataclasses import dataclass
+
+from colony.core.lines import Json
 from colony.tracker.http.client import Http, Surroundings, Token
-from colony.tracker.http.edge import NEEDED, HttpTracker
+from colony.tracker.http.dialect import Dialect, dialect_of
+from colony.tracker.http.edge import HttpTracker
+from colony.tracker.http.foreign import Foreign, Side
 from colony.tracker.http.reads import judged
+from colony.tracker.protocol import Tracker
 from colony.tracker.wire import read as wire
 
 
-def open_http(url: str, *, token: Token, user_agent: str, around: Surroundings) -> HttpTracker:
-    """The tracker at `url`. NoAnswer, NotAccepted: it cannot be asked; Refused: it is of a kind
-    that this version cannot work with."""
+@dataclass(frozen=True, slots=True)
+class Party:
+    """Who asks, and what is to be known of a server that cannot tell it by itself."""
+
+    name: str
+    machine: bool
+    own_users: frozenset[str] = frozenset()
+    """Colony's own names there, former ones too."""
+    creator_names: frozenset[str] = frozenset()
+    """Who may accept, where projects tell no members."""
+    creator: Token | None = None
+    """A creator's token, where the server knows no `on behalf`."""
+
+
+def open_http(
+    url: str, *, token: Token, user_agent: str, around: Surroundings, party: Party
+) -> Tracker:
+    """The tracker at `url`. NoAnswer, NotAccepted: it cannot be asked."""
     http = Http(url, token=token, user_agent=user_agent, around=around)
     try:
-        return edge_for(http, features_of(http), around)
+        dialect = dialect_at(http, party.own_users)
+        if dialect.features is not None and dialect.is_whole:
+            return edge_for(http, dialect.features, around)
+        by = None
+        if party.creator is not None:
+            by = Http(url, token=party.creator, user_agent=user_agent, around=around)
+        side = Side(party.name, party.machine, party.creator_names, by)
+        return Foreign(http, dialect, side, around.clock.wall_ms)
     except BaseException:
         http.close()
         raise
 
 
+def edge_for(http: Http, features: frozenset[str], around: Surroundings) -> HttpTracker:
+    """The edge for a server that has everything."""
+    return HttpTracker(http, features, around.clock.wall_ms)
+
+
+def dialect_at(http: Http, own_users: frozenset[str]) -> Dialect:
+    """What the server at the other end speaks."""
+    value = _projects(http)
+    with judged("GET /api/projects"):
+        return dialect_of(value, own_users)
+
+
 def features_of(http: Http) -> frozenset[str]:
     """What the server says it can; none where it says nothing of that."""
-    answer = http.get("/api/projects")
+    return dialect_at(http, frozenset()).features or frozenset()
+
+
+def _projects(http: Http) -> Json:
+    value = http.get("/api/projects").value
     with judged("GET /api/projects"):
-        given = wire.fields(answer.value, "the answer").values.get("features")
-    if not isinstance(given, list):
-        return frozenset()
-    return frozenset(each for each in given if isinstance(each, str))
-
-
-def edge_for(http: Http, features: frozenset[str], around: Surroundings) -> HttpTracker:
-    missing = sorted(NEEDED - features)
-    if missing:
-        raise Refused(f"the tracker's server lacks {', '.join(missing)}: it needs a newer version")
-    return HttpTracker(http, features, around.clock.wall_ms)
+        return dict(wire.fields(value, "the answer").values)
