@@ -20,17 +20,27 @@ from colony.tracker.protocol import Tracker
 def as_person(context: Context, *, create: bool = False) -> Iterator[Tracker]:
     """The tracker as `COLONY_PERSON` sees it. With `create` it is made where there is none."""
     check_person(context.settings)
-    file = _file_of(context.settings.tracker.url)
-    fresh = create and file is not None and not file.exists()
-    if fresh and file is not None:
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    fresh = fresh_file(context.settings) if create else None
     tracker = open_tracker(context.settings, as_person=True, create=create)
     try:
         if fresh:
-            context.show.line(Line("init", f"tracker made: {file}", facts={"path": str(file)}))
+            context.show.line(made_line(fresh))
         yield tracker
     finally:
         tracker.close()
+
+
+def fresh_file(settings: Settings) -> Path | None:
+    """Where the tracker's database will be made, its folder being there; None: it is there."""
+    file = file_of(settings.tracker.url)
+    if file is None or file.exists():
+        return None
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return file
+
+
+def made_line(file: Path) -> Line:
+    return Line("init", f"tracker made: {file}", facts={"path": str(file)})
 
 
 def check_person(settings: Settings) -> None:
@@ -59,6 +69,7 @@ def ref_of(project: str, number: str) -> Ref:
     return ref
 
 
-def _file_of(url: str) -> Path | None:
+def file_of(url: str) -> Path | None:
+    """The file of an embedded tracker; None where it has none."""
     path = url.removeprefix("sqlite:///")
     return None if path in (url, ":memory:") else Path(path)

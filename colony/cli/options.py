@@ -38,6 +38,9 @@ WORK: Final = (
 )
 """What `work` takes, and whatever starts one."""
 
+PLAIN: Final = frozenset({"public_read"})
+"""Switches that are options without a value: to give one is to turn it on."""
+
 Post = Annotated[bool, typer.Option("--post", help="Write the outcome into the tracker.")]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Check everything, write nothing, start nothing.")
@@ -61,10 +64,20 @@ def always() -> list[inspect.Parameter]:
     ]
 
 
+def text_of(given: object) -> str | None:
+    """An option as `config.read` takes it; None: it was not given."""
+    if isinstance(given, bool):
+        return "on" if given else None
+    return None if given is None else str(given)
+
+
 def _parameter(name: str) -> inspect.Parameter:
     setting = BY_NAME[name]
     default = f", default {setting.default}" if setting.default else ""
     told = f"{setting.help[0].upper()}{setting.help[1:]}. [{setting.variable}{default}]"
+    if name in PLAIN:
+        plain = typer.Option(setting.flag, help=told, show_default=False)
+        return _keyword(name, Annotated[bool, plain], False)
     option = typer.Option(setting.flag, metavar="VALUE", help=told, show_default=False)
     return _keyword(name, Annotated[str | None, option], None)
 

@@ -68,7 +68,8 @@ def verb(
         taken = ("home", *settings)
 
         def call(typer_context: typer.Context, **given: Any) -> int | None:
-            flags = {each: given.pop(each) for each in taken if given.get(each) is not None}
+            texts = {each: options.text_of(given.get(each)) for each in taken}
+            flags = {each: text for each, text in texts.items() if text is not None}
             kept = {each: value for each, value in given.items() if each in own}
             program: Program = typer_context.obj
             context = _context(program, flags, as_json=given["json"])

@@ -44,6 +44,16 @@ class Tokens:
         with self._engine.reading() as db:
             return tokens.every(db)
 
+    def owner_may_come(self) -> bool:
+        """Whether some owner has a token that is still good."""
+        now_ms = self._clock()
+        return any(
+            row.owner
+            and row.revoked_ms is None
+            and (row.expires_ms is None or now_ms < row.expires_ms)
+            for row in self.every()
+        )
+
     def revoke(self, token: str) -> None:
         """NotFound: no token of this id is still good."""
         with self._engine.writing() as db:

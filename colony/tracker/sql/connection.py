@@ -63,6 +63,30 @@ def _roll_back(connection: sqlite3.Connection) -> None:
         connection.execute("ROLLBACK")
 
 
+class FileWatch:
+    """A connection that only looks whether the file was written. It waits for nobody: Busy."""
+
+    def __init__(self, uri: str, where: str) -> None:
+        self._where = where
+        self._connection = dialect.connect(uri, where, timeout_s=0)
+
+    def count(self) -> int:
+        return dialect.data_version(self._connection, self._where)
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+class MemoryWatch:
+    """Nobody else can write a database in memory."""
+
+    def count(self) -> int:
+        return 0
+
+    def close(self) -> None:
+        return None
+
+
 class FileEngine:
     """A database file that several processes may have open. Connections are made by the thread
     that uses them, and closed with the engine or, at the latest, when a later thread asks."""
@@ -78,9 +102,7 @@ class FileEngine:
         """This thread's own connection."""
         mine: sqlite3.Connection | None = getattr(self._mine, "connection", None)
         if mine is None:
-            # mode=rw: a file that went away is an error, never a new database.
-            uri = f"{self._path.absolute().as_uri()}?mode=rw"
-            mine = dialect.connect(uri, str(self._path), self._timeout_s)
+            mine = dialect.connect(self._uri(), str(self._path), self._timeout_s)
             self._mine.connection = mine
             with self._lock:
                 for thread, connection in self._all:
@@ -95,6 +117,13 @@ class FileEngine:
 
     def writing(self) -> AbstractContextManager[Transaction]:
         return transaction(self.connection(), dialect.WRITE, str(self._path))
+
+    def watch(self) -> FileWatch:
+        return FileWatch(self._uri(), str(self._path))
+
+    def _uri(self) -> str:
+        # mode=rw: a file that went away is an error, never a new database.
+        return f"{self._path.absolute().as_uri()}?mode=rw"
 
     def close(self) -> None:
         with self._lock:
@@ -122,6 +151,9 @@ class MemoryEngine:
     def writing(self) -> Iterator[Transaction]:
         with self._lock, transaction(self._connection, dialect.WRITE, "memory") as statements:
             yield statements
+
+    def watch(self) -> MemoryWatch:
+        return MemoryWatch()
 
     def close(self) -> None:
         with self._lock:

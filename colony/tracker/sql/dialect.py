@@ -47,6 +47,14 @@ def connect(database: str, where: str, timeout_s: float) -> sqlite3.Connection:
     return connection
 
 
+def data_version(connection: sqlite3.Connection, where: str) -> int:
+    """Another number than before where another connection has changed the file since."""
+    with told(where):
+        version = _pragma(connection, "data_version")
+    assert isinstance(version, int)
+    return version
+
+
 def schema_version(connection: sqlite3.Connection, where: str) -> int:
     """The schema's number. Damaged where the file is another program's, or empty."""
     with told(where):

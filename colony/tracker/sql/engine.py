@@ -28,4 +28,16 @@ class Engine(Protocol):
         """The only writer while the block lasts; Busy past the time-out."""
         ...
 
+    def watch(self) -> Watch: ...
+
+    def close(self) -> None: ...
+
+
+class Watch(Protocol):
+    """Notices what others wrote. It is kept open, and used by one thread at a time."""
+
+    def count(self) -> int:
+        """Another number than last time where another connection has written since. Busy."""
+        ...
+
     def close(self) -> None: ...

@@ -66,6 +66,12 @@ def version(db: Transaction) -> str:
     return f"{store}-{last(db)}"
 
 
+def schema(db: Transaction) -> int:
+    """The number of the schema that the store has."""
+    [(number,)] = db.rows("schema")
+    return int(number)
+
+
 def of(db: Transaction, ref: Ref) -> tuple[Event, ...]:
     return tuple(map(_event, db.rows("events_of", project=ref.project, number=ref.number)))
 

@@ -16,6 +16,25 @@ SMALLEST: Final = -(2**63)
 
 
 @dataclass(frozen=True, slots=True)
+class Position:
+    """A place in the order of all tickets."""
+
+    created_ms: int
+    ref: Ref
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The rows behind `after`, at most `most` of them; None: from the first, to the last."""
+
+    after: Position | None = None
+    most: int | None = None
+
+
+ALL: Final = Part()
+
+
+@dataclass(frozen=True, slots=True)
 class Derived:
     """What a row keeps of its ticket's history."""
 
@@ -28,15 +47,22 @@ def some(
     project: str | None = None,
     states: Collection[State] | None = None,
     since_ms: int | None = None,
+    part: Part = ALL,
 ) -> tuple[Ticket, ...]:
     """Ordered by (created_ms, project, number)."""
     if states is not None and not states:
         return ()
+    after = part.after or Position(SMALLEST, Ref("", 0))
     rows = db.rows(
         "tickets",
         project=project or "",
         states=f",{','.join(sorted(states))}," if states else "",
         since_ms=SMALLEST if since_ms is None else since_ms,
+        after_ms=after.created_ms,
+        after_project=after.ref.project,
+        after_number=after.ref.number,
+        # SQLite takes a negative limit for none.
+        most=-1 if part.most is None else part.most,
     )
     relatives = relations.everywhere(db)
     return tuple(_ticket(row, relatives) for row in rows)

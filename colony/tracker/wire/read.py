@@ -29,6 +29,7 @@ from colony.core.ticket import (
     Ticket,
     is_state,
 )
+from colony.tracker.protocol import Conflict, Written
 
 T = TypeVar("T")
 
@@ -173,6 +174,17 @@ def feed_event(row: Fields) -> FeedEvent:
     number = row.maybe_number("number")
     where = None if number is None else ref(row)
     return FeedEvent(row.text("project", None), where, event(row))
+
+
+def written(row: Fields) -> Written:
+    """The answer of a write to a ticket."""
+    return Written(row.number("id", 0), row.number("lastEvent"))
+
+
+def conflict(row: Fields) -> Conflict:
+    found = row.values.get("lease")
+    lease = None if found is None else lease_view(fields(found, f"{row.path}.lease"))
+    return Conflict(_state(row, "state"), row.number("lastEvent"), lease)
 
 
 def me(row: Fields) -> Me:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from colony.core.codec import to_json
 from colony.core.lines import Json
@@ -19,8 +20,11 @@ from colony.core.ticket import (
     Role,
     Ticket,
 )
+from colony.tracker.protocol import Conflict, Written
 
 Object = dict[str, Json]
+
+_EVENT: Final = ("id", "kind", "author", "userId", "machine", "atMs", "text", "from", "to")
 
 
 def url_of(ref: Ref, public_url: str) -> str:
@@ -98,6 +102,24 @@ def feed_event(each: FeedEvent) -> Object:
     """An event with its ticket; `number` is null in a project's own events."""
     number = None if each.ref is None else each.ref.number
     return {"project": each.project, "number": number, **event(each.event)}
+
+
+def written(ref: Ref, done: Written, made: Event | None) -> Object:
+    """What a write to a ticket answers: the event that it made, all of it null where `id` is 0."""
+    told = dict.fromkeys(_EVENT) if made is None else event(made)
+    where: Object = {"project": ref.project, "number": ref.number}
+    return {**where, "lastEvent": done.last_event, **told, "id": done.event}
+
+
+def conflict(found: Conflict, error: str) -> Object:
+    """What is so instead of what the write was made for."""
+    return {
+        "error": error,
+        "code": "conflict",
+        "state": found.state,
+        "lastEvent": found.last_event,
+        "lease": lease(found.lease),
+    }
 
 
 def me(user: Me, roles: Mapping[str, Role]) -> Object:

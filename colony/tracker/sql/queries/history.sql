@@ -28,3 +28,6 @@ SELECT id FROM store;
 
 -- name: store_renew
 UPDATE store SET id = lower(hex(randomblob(8)));
+
+-- name: schema
+SELECT user_version FROM pragma_user_version;

@@ -6,7 +6,8 @@ FROM tickets
 WHERE (:project = '' OR project = :project)
   AND (:states = '' OR :states LIKE '%,' || state || ',%')
   AND updated_ms >= :since_ms
-ORDER BY created_ms, project, number;
+  AND (created_ms, project, number) > (:after_ms, :after_project, :after_number)
+ORDER BY created_ms, project, number LIMIT :most;
 
 -- name: ticket
 SELECT project, number, subject, summary, state, author, user_id, machine, source,

@@ -1,0 +1,70 @@
+"""The route of the feed: all events in their order, and waiting for the next one."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Depends, Query
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from colony.core.lines import Json
+from colony.serve import answers
+from colony.serve.answers import READ, documented, ok, said, unchanged
+from colony.serve.asking import BEARER, Guarded
+from colony.serve.desk import AtDesk, Desk
+from colony.serve.inputs import SAFE, IfNoneMatch, Whole, limit_query, same
+from colony.tracker.reader import PAGE_MAX
+from colony.tracker.reads import Changes
+from colony.tracker.wire import write
+
+WAIT_MAX_S: Final = 60
+"""Shorter than what proxies allow a silent request."""
+
+AfterQuery = Annotated[
+    int, Whole, Query(ge=-SAFE, le=SAFE, description="Events behind the one of this id.")
+]
+WaitQuery = Annotated[
+    int, Whole, Query(ge=0, le=WAIT_MAX_S, description="Seconds to wait where there is none yet.")
+]
+
+router = APIRouter(route_class=Guarded, dependencies=[Depends(BEARER)], tags=["feed"])
+
+
+@router.get("/api/events", responses=ok(answers.Feed) | READ | documented(304))
+async def events(
+    desk: AtDesk,
+    after: Annotated[
+        int, Whole, Query(ge=-SAFE, le=SAFE, description="Events behind this one.")
+    ] = 0,
+    limit: Annotated[int, Whole, limit_query(PAGE_MAX)] = 1000,
+    wait: WaitQuery = 0,
+    if_none_match: IfNoneMatch = None,
+) -> Response:
+    """Events of all tickets and projects, oldest first. `last` is what to ask after next.
+
+    A `last` smaller than `after` says that the store was put back from an older copy: begin anew.
+    """
+    changes = await _changes(desk, after, limit, wait)
+    etag = f'"{changes.last}"'
+    if not changes.events and same(if_none_match, etag):
+        return unchanged(etag)
+    found: list[Json] = [write.feed_event(each) for each in changes.events]
+    return said({"events": found, "last": changes.last}, etag=etag)
+
+
+async def _changes(desk: Desk, after: int, limit: int, wait_s: int) -> Changes:
+    """What is new, at once or when it is there; nothing new after `wait_s`."""
+    until_s = desk.world.boot_s() + wait_s
+    async with AsyncExitStack() as stack:
+        if wait_s:
+            await stack.enter_async_context(desk.bell.listening())
+        while True:
+            ring = desk.bell.next
+            changes = await run_in_threadpool(desk.service.changes, after, limit)
+            left_s = until_s - desk.world.boot_s()
+            # A smaller `last` is news too: the store was put back from an older copy.
+            if changes.events or changes.last < after or left_s <= 0 or desk.bell.closed:
+                return changes
+            await desk.bell.wait(ring, left_s)
