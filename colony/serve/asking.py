@@ -72,12 +72,15 @@ class Personal(Guarded):
 
 async def _asker(request: Request, desk: Desk, *, public: bool) -> Me | None:
     """None: somebody without a token, where that is enough."""
-    given = request.headers.get("authorization")
-    if given is None:
+    given = request.headers.getlist("authorization")
+    if not given:
         if public:
             return None
         raise _unknown("a token is needed: Authorization: Bearer tkt_…")
-    scheme, _, secret = given.partition(" ")
+    if len(given) > 1:
+        # A proxy may have looked at the other one.
+        raise _unknown("Authorization: stands twice", ' error="invalid_request"')
+    scheme, _, secret = given[0].partition(" ")
     me = None
     if scheme.lower() == "bearer":
         me = await run_in_threadpool(desk.tokens.holder, secret.strip())

@@ -142,6 +142,9 @@ class _Protocol(H11Protocol):
             h11.Data(data=body),
             h11.EndOfMessage(),
         ]
+        if self.cycle is not None:
+            # A request before it is still being answered: nothing can be said behind this.
+            self.cycle.disconnected = True
         for event in events:
             self.transport.write(self.conn.send(event))
         self.transport.close()

@@ -31,6 +31,7 @@ RECORD_MAX: Final = 512 * 1024
 """Characters of a report, a verdict or a host's reading, as JSON."""
 
 _UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
+_NAME: Final = re.compile(rf"(?!\.{{1,2}}\Z)[^/\\\ufffd]{{1,{WORD_MAX}}}")
 _BIGGEST: Final = 2**63 - 1
 _EXACT: Final = 10**18
 """Whole numbers below it are what JSON from outside may hold (`core.strict_json`)."""
@@ -75,7 +76,7 @@ def user(value: str) -> str:
 
 def session(record: SessionRecord) -> SessionRecord:
     """What a host tells of a session, cut to size: news are shown, never decided on."""
-    if not record.id or len(record.id) > WORD_MAX or not record.id.isprintable():
+    if not _is_name(record.id):
         raise Invalid("session: no name of a session")
     if not math.isfinite(record.cost_usd) or record.cost_usd < 0:
         raise Invalid("costUsd: must be a number of dollars")
@@ -98,7 +99,7 @@ def session(record: SessionRecord) -> SessionRecord:
 
 def host(record: HostRecord) -> HostRecord:
     """What a host tells of itself."""
-    if not record.name or len(record.name) > WORD_MAX or not record.name.isprintable():
+    if not _is_name(record.name):
         raise Invalid("host: no name of a host")
     for name in ("slots", "running"):
         if not 0 <= getattr(record, name) <= _NUMBER_MAX:
@@ -112,6 +113,11 @@ def tail(value: str) -> str:
     """The last `TAIL_MAX` bytes, cut between characters."""
     clean = _UNSTORABLE.sub("\ufffd", value).encode()
     return clean[-TAIL_MAX:].decode("utf-8", "ignore")
+
+
+def _is_name(value: str) -> bool:
+    """Whether a record can be called that: it stands in addresses, and must come back as it was."""
+    return _NAME.fullmatch(value) is not None and value.isprintable() and not value.isspace()
 
 
 def _word(value: str) -> str:
