@@ -1,0 +1,126 @@
+"""Settings as values: small frozen parts, each for those who read it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from colony.core.ports import Range
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What settings fall back to, found out by the caller."""
+
+    cwd: Path
+    user_home: Path
+    login: str
+    host: str
+    templates: Path
+    """The folder of templates that came with this program."""
+    checkout: Path | None
+    """The folder that holds `colony.sh` beside the package; None for an installed wheel."""
+    has_zone: Callable[[str], bool]
+    """Whether the time zone database here knows a name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Folders, all absolute, and this host's name."""
+
+    home: Path
+    projects_dir: Path
+    runs_dir: Path
+    briefs_dir: Path
+    templates_dir: Path
+    host: str
+    checkout: Path | None
+
+
+@dataclass(frozen=True, slots=True)
+class TrackerSettings:
+    url: str
+    """`sqlite:////absolute/path`, `sqlite:///:memory:`, or the address of a server."""
+    user: str
+    person: str
+    intake: str
+    """`members` or `all`."""
+    inbox_project: str
+    creator_names: tuple[str, ...]
+    tz: str
+    """A name of the time zone database."""
+    token_file: Path | None
+    """Colony's own token, for a tracker over HTTP."""
+    person_token_file: Path | None
+    creator_token_file: Path | None
+    own_users: tuple[str, ...]
+    user_agent: str
+    """Empty: the program's own name and version."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServeSettings:
+    """How the tracker is served to others."""
+
+    listen: tuple[str, int]
+    public_url: str
+    """Without a slash at its end; empty: rows have no address."""
+    public_read: bool
+    write_limit: int
+    """Writes a second from one token; 0: no limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkSettings:
+    """How a worker runs. Times are seconds."""
+
+    agent: str
+    claude: str
+    """A program's name, or its absolute path."""
+    stand_in_script: Path | None
+    model: str
+    max_turns: int
+    permission_mode: str
+    timeout: int
+    max_budget_usd: float | None
+    allowed_tools: tuple[str, ...]
+    pass_env: tuple[str, ...]
+    sandbox: bool
+    ports: Range
+    port_pool: Range
+    ports_per_session: int
+    brief_max_chars: int
+    ui_conventions: str
+    """A path or an address, as given; empty: none."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckSettings:
+    """How the controller runs. Times are seconds."""
+
+    claude: str
+    model: str
+    max_turns: int
+    timeout: int
+    max_fails: int
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseSettings:
+    """Seconds."""
+
+    ttl: int
+    heartbeat: int
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Every part. Only the wiring takes it whole."""
+
+    place: Place
+    tracker: TrackerSettings
+    serve: ServeSettings
+    work: WorkSettings
+    check: CheckSettings
+    lease: LeaseSettings
