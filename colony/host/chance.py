@@ -49,7 +49,3 @@ class SystemChance:
     def token(self) -> str:
         """A secret that nobody guesses: `tkt_` and 256 bits as 43 characters."""
         return f"tkt_{secrets.token_urlsafe(32)}"
-
-    def store_id(self) -> str:
-        """What tells one store from its copies: 16 hex digits."""
-        return secrets.token_hex(8)

@@ -41,9 +41,9 @@ def backup(url: str, target: Path, timeout_s: float = TIMEOUT_S) -> int:
     return copies.copy(path_of(url), target, timeout_s)
 
 
-def prepare(new: Path, store_id: str) -> None:
+def prepare(new: Path) -> None:
     """Make the file of a copy ready to be a tracker. Damaged: it is none, or not a whole one."""
-    copies.prepare(new, store_id)
+    copies.prepare(new)
 
 
 def put_in_place(path: Path, new: Path, kept: Path | None, timeout_s: float = TIMEOUT_S) -> None:

@@ -14,7 +14,6 @@ from colony.core.lines import Json, Line
 from colony.flow.keeping.backup import Home, back_up
 from colony.flow.keeping.restore import Restored, put_back
 from colony.flow.wiring.stores import need_database
-from colony.host.chance import SystemChance
 from colony.host.clock import SystemClock
 
 
@@ -59,7 +58,7 @@ def restore(
     home = _home(context)
     home.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     now_ms = SystemClock().wall_ms()
-    done = put_back(home, path, SystemChance().store_id(), now_ms, replace=replace)
+    done = put_back(home, path, now_ms, replace=replace)
     for session in done.stayed:
         told = f"— session {session} is here already, its run folder stays as it is"
         context.show.problem(Line("warning", told, session=session))

@@ -64,7 +64,7 @@ class Staging:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def put_back(home: Home, source: Path, store_id: str, now_ms: int, *, replace: bool) -> Restored:
+def put_back(home: Home, source: Path, now_ms: int, *, replace: bool) -> Restored:
     """Put a backup, or a plain copy of a database, in the place of what is there.
 
     `Refused`: a database is there (without `replace`), or the backup is not whole. `Busy`: somebody
@@ -84,7 +84,7 @@ def put_back(home: Home, source: Path, store_id: str, now_ms: int, *, replace: b
                 shutil.copyfileobj(file, target)
         else:
             unpack(file, staging.open, str(source))
-        _prepare(staging, store_id, source)
+        _prepare(staging, source)
         os.sync()
         return _settle(home, path, staging, _stamp(now_ms))
 
@@ -126,9 +126,9 @@ def _nobody_works(home: Home, path: Path) -> None:
         raise Busy(f"{path}: process {pid} ({command_of(pid)}) has it open; end that first")
 
 
-def _prepare(staging: Staging, store_id: str, source: Path) -> None:
+def _prepare(staging: Staging, source: Path) -> None:
     try:
-        places.prepare(staging.database, store_id)
+        places.prepare(staging.database)
     except Damaged as problem:
         told = str(problem).replace(str(staging.database), str(source))
         raise Refused(f"{told}; nothing was put back") from None

@@ -33,7 +33,7 @@ def copy(path: Path, target: Path, timeout_s: float) -> int:
         copied = open_file(new, create=False, timeout_s=timeout_s)
         try:
             with copied.writing() as db:
-                db.run("store_renew")
+                renew_store(db)
         finally:
             copied.close()
         os.link(new, target)
@@ -47,13 +47,13 @@ def copy(path: Path, target: Path, timeout_s: float) -> int:
         new.unlink(missing_ok=True)
 
 
-def prepare(new: Path, store_id: str) -> None:
+def prepare(new: Path) -> None:
     """Make a copy ready to be the tracker: whole, of this program's schema, a store of its own."""
     engine = open_file(new, create=False, timeout_s=0)
     try:
         dialect.check_whole(engine.connection(), str(new))
         with engine.writing() as db:
-            renew_store(db, store_id)
+            renew_store(db)
     finally:
         engine.close()
 

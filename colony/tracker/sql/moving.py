@@ -79,9 +79,9 @@ def set_counter(db: Transaction, event: int) -> None:
     db.run("counter_set", event=event)
 
 
-def renew_store(db: Transaction, store_id: str) -> None:
+def renew_store(db: Transaction) -> None:
     """Another store from now on: nobody takes its answers for the ones of the store it was."""
-    db.run("store_renew", id=store_id)
+    db.run("store_renew")
 
 
 def summed(db: Transaction, ref: Ref) -> Summed | None:

@@ -76,9 +76,6 @@ VALUES (:name, :slots, :running, :quota, :memory, :disk, :iteration, :seen_ms);
 -- name: counter_set
 UPDATE counter SET event = :event;
 
--- name: store_renew
-UPDATE store SET id = :id;
-
 -- name: held
 SELECT (SELECT COUNT(*) FROM users), (SELECT COUNT(*) FROM projects), (SELECT event FROM counter);
 
