@@ -10,10 +10,10 @@ from pathlib import Path
 
 import httpx
 import pytest
-from tests.serve.conftest import Api
 
 from colony.errors import Busy, Damaged, Forbidden, Invalid, NoAnswer, NotFound, TooLarge
 from colony.errors import Unreachable as Unreached
+from tests.serve.conftest import Api
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
