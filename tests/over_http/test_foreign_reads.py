@@ -300,6 +300,22 @@ def test_an_event_of_the_servers_own_making_decides_nothing(served: Served, side
     assert (history.events[3].before, history.events[3].after) == ("", "")
 
 
+def test_a_move_to_the_state_that_stands_may_take_a_dead_lease(
+    served: Served, sides: Sides
+) -> None:
+    """Where a server lets one: it is a move like any other, and no older word for a state."""
+    server = served()
+    fill(server, 1)
+    server.move("colony", "shop", 1, "progress", LEASE)
+    age(server, 5000)
+    other = LEASE.replace("aaaaaa", "bbbbbb").replace(str(NOW_MS + 1000), str(NOW_MS + 9000))
+    server.move("colony", "shop", 1, "progress", other)
+    history = sides(server).ticket(Ref("shop", 1))
+    assert [each.kind for each in history.events] == ["created", "state", "state"]
+    assert history.ticket.lease is not None
+    assert history.ticket.lease.token == history.events[-1].id
+
+
 def test_older_words_stand_for_todays_in_histories_and_relatives(
     served: Served, sides: Sides
 ) -> None:

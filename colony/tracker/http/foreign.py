@@ -16,7 +16,6 @@ from colony.core.lines import Json
 from colony.core.texts import moved
 from colony.core.ticket import (
     ROLES,
-    Event,
     History,
     Me,
     NewTicket,
@@ -26,11 +25,12 @@ from colony.core.ticket import (
     State,
     Ticket,
 )
-from colony.errors import ColonyError, Forbidden, Invalid, NoAnswer, NotFound, Refused
+from colony.errors import ColonyError, Forbidden, Invalid, NoAnswer, NotFound
 from colony.tracker import limits
 from colony.tracker.http.client import Http
 from colony.tracker.http.dialect import Dialect
 from colony.tracker.http.foreign_reads import ForeignReads, strictly
+from colony.tracker.http.outcome import conflict, holds, made, need_own_name, written
 from colony.tracker.http.phrasing import (
     Body,
     check_behalf,
@@ -40,7 +40,7 @@ from colony.tracker.http.phrasing import (
     need_relations,
     phrase,
 )
-from colony.tracker.http.recall import Wanted, happened, newest
+from colony.tracker.http.recall import happened
 from colony.tracker.http.remembered import Remembered
 from colony.tracker.protocol import ANY, Conflict, Created, Guard, Written
 from colony.tracker.wire import read
@@ -237,8 +237,8 @@ class Foreign(ForeignReads):
         since = None if tried is None else tried.since
         answer: Written | Conflict | None = self._done_before(history, write, key, since)
         if answer is None:
-            if not _holds(guard, history.ticket):
-                return _conflict(history)
+            if not holds(guard, history.ticket):
+                return conflict(history)
             answer = self._send(history, write, key, guard)
         if isinstance(answer, Written):
             self._writes.answered(path, key, write, answer)
@@ -253,7 +253,7 @@ class Foreign(ForeignReads):
         found = (happened(history.events, each, key, since) for each in wanted)
         event = next((each for each in found if each is not None), None)
         if event is not None:
-            return _written(event, history)
+            return written(event, history)
         if not wanted and since is not None and is_so(ticket, write):
             return Written(ticket.last_event, ticket.last_event)
         return None
@@ -285,27 +285,15 @@ class Foreign(ForeignReads):
         except ColonyError:
             self._writes.refused(path, key)
             after = self.ticket(ticket.ref)
-            if _holds(guard, after.ticket):
+            if holds(guard, after.ticket):
                 raise
-            return _conflict(after)
+            return conflict(after)
         after = self.ticket(ticket.ref)
         if answer.status == 409:
             self._writes.refused(path, key)
-            return _conflict(after)
-        self._need_own_name(request.wanted, after, ticket.last_event)
-        return _made(request.wanted, after, ticket.last_event)
-
-    def _need_own_name(self, wanted: Wanted | None, after: History, known: int) -> None:
-        """Refused where what was just written reads as a person's: no line of it would count."""
-        if wanted is None or not wanted.machine:
-            return
-        news = [each for each in after.events if each.id > known]
-        foreign = newest(news, replace(wanted, machine=False))
-        if newest(news, wanted) is None and foreign is not None:
-            raise Refused(
-                f"{after.ticket.ref}: what Colony wrote stands there under the name "
-                f"{foreign.author!a}, which COLONY_OWN_USERS does not hold"
-            )
+            return conflict(after)
+        need_own_name(request.wanted, after, ticket.last_event)
+        return made(request.wanted, after, ticket.last_event)
 
     def _creator_for(self, history: History, write: Move) -> Http:
         """The server with a creator's token, where a comment of a creator asks for the move."""
@@ -319,29 +307,3 @@ class Foreign(ForeignReads):
 
     def _key(self, key: str) -> str:
         return limits.key(key) if self._dialect.has("idempotency") else ""
-
-
-def _holds(guard: Guard, ticket: Ticket) -> bool:
-    return guard.state in (None, ticket.state) and guard.event in (None, ticket.last_event)
-
-
-def _conflict(history: History) -> Conflict:
-    ticket = history.ticket
-    return Conflict(ticket.state, ticket.last_event, ticket.lease)
-
-
-def _written(event: Event, history: History) -> Written:
-    """What the server added by itself after our own event counts as seen."""
-    ours = event == history.events[-1]
-    return Written(event.id, history.ticket.last_event if ours else event.id)
-
-
-def _made(wanted: Wanted | None, after: History, known: int) -> Written:
-    """The answer to a write that went through, read from the ticket as it is after it. A change
-    that the server makes no event of goes by the last one."""
-    news = [each for each in after.events if each.id > known]
-    event = None if wanted is None else newest(news, wanted)
-    if event is None and news:
-        event = news[-1]
-    last = after.ticket.last_event
-    return Written(last, last) if event is None else _written(event, after)
