@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Final
 
 from fastapi import APIRouter, FastAPI, Request
@@ -34,6 +35,12 @@ _ABOUT: Final = (
 
 def make_app(desk: Desk) -> ASGIApp:
     """The server's whole answer to requests; it keeps nothing but what `desk` holds."""
+    return Edge(_api(), desk, ASSETS)
+
+
+@functools.cache
+def _api() -> FastAPI:
+    """The routes, which are the same at every desk: the edge says at which one a request is."""
     app: FastAPI = FastAPIOffline(
         docs_url="/docs",
         redoc_url=None,
@@ -43,12 +50,11 @@ def make_app(desk: Desk) -> ASGIApp:
         description=_ABOUT,
         redirect_slashes=False,
     )
-    app.state.desk = desk
     errors.handle_errors(app)
     app.add_exception_handler(405, _not_this_method)
     for router in ROUTERS:
         app.include_router(router)
-    return Edge(app, desk, ASSETS)
+    return app
 
 
 async def _not_this_method(request: Request, error: Exception) -> Response:

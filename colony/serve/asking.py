@@ -17,7 +17,7 @@ from starlette.responses import Response
 
 from colony.core.ticket import Me
 from colony.serve.bodies import StrictRequest
-from colony.serve.desk import Desk
+from colony.serve.desk import Desk, desk_of
 from colony.serve.edge import ROUTE
 from colony.serve.errors import Refusal
 
@@ -55,7 +55,7 @@ class Guarded(APIRoute):
 
         async def handle(request: Request) -> Response:
             request.scope[ROUTE] = route
-            desk: Desk = request.app.state.desk
+            desk = desk_of(request)
             public = desk.settings.public_read and request.method == "GET" and not personal
             request.state.asker = await _asker(request, desk, public=public)
             answer = await inner(StrictRequest(request.scope, request.receive))

@@ -30,6 +30,7 @@ class Bell:
     def __init__(self, watch: Callable[[], Watch]) -> None:
         self._open_watch = watch
         self._next = asyncio.Event()
+        self._idle = asyncio.Event()
         self._listeners = 0
         self._looking: asyncio.Task[None] | None = None
         self.waiting = 0
@@ -50,8 +51,7 @@ class Bell:
         """Wait for that ring, at most so long."""
         self.waiting += 1
         try:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(ring.wait(), max(0.0, seconds))
+            await _within(ring, seconds)
         finally:
             self.waiting -= 1
 
@@ -64,6 +64,7 @@ class Bell:
     async def listening(self) -> AsyncIterator[None]:
         """While the block runs the bell rings for other processes' writes too."""
         self._listeners += 1
+        self._idle.clear()
         if self._looking is None:
             self._looking = asyncio.create_task(self._look())
         try:
@@ -71,19 +72,23 @@ class Bell:
         finally:
             self._listeners -= 1
             if self._listeners == 0:
-                self._looking.cancel()
-                self._looking = None
+                self._idle.set()
 
     async def close(self) -> None:
         self.closed = True
         self.ring()
+        self._idle.set()
+        if self._looking is not None:
+            await self._looking
 
     async def _look(self) -> None:
-        """The first look rings as well: what was written before it may not have been seen."""
+        """Look until nobody listens. The first look rings as well: what was written before it may
+        not have been seen."""
         watch: Watch | None = None
         seen: int | None = None
         try:
-            while True:
+            # It ends by itself: a task that is cancelled would leave its thread at the connection.
+            while self._listeners and not self.closed:
                 with contextlib.suppress(ColonyError):
                     if watch is None:
                         watch = await run_in_threadpool(self._open_watch)
@@ -91,7 +96,14 @@ class Bell:
                     if count != seen:
                         seen = count
                         self.ring()
-                await asyncio.sleep(LOOK_S)
+                await _within(self._idle, LOOK_S)
         finally:
+            self._looking = None
             if watch is not None:
                 watch.close()
+
+
+async def _within(event: asyncio.Event, seconds: float) -> None:
+    """Wait for the event, at most so long."""
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(event.wait(), max(0.0, seconds))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Final
 
 from fastapi import Depends, Request
+from starlette.requests import HTTPConnection
 
 import colony
 from colony.config import ServeSettings
@@ -16,6 +17,9 @@ from colony.serve.metrics import Metrics
 from colony.serve.write_limit import WriteLimit
 from colony.tracker.service import Service
 from colony.tracker.tokens import Tokens
+
+DESK: Final = "colony.desk"
+"""Where in a request's scope its desk lies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +63,15 @@ def set_up(service: Service, tokens: Tokens, settings: ServeSettings, world: Wor
     )
 
 
+def desk_of(request: HTTPConnection) -> Desk:
+    """The desk at which the edge let this request in."""
+    desk: Desk = request.scope[DESK]
+    return desk
+
+
 async def _desk(request: Request) -> Desk:
     # A coroutine, because FastAPI would run a plain function in a thread of its pool.
-    desk: Desk = request.app.state.desk
-    return desk
+    return desk_of(request)
 
 
 AtDesk = Annotated[Desk, Depends(_desk)]

@@ -8,7 +8,7 @@ from typing import Final
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from colony.serve.desk import Desk
+from colony.serve.desk import DESK, Desk
 
 ROUTE: Final = "colony.route"
 """Where in a request's scope its route is named, for the figures."""
@@ -42,7 +42,7 @@ class Edge:
             return
         started_s = self._desk.world.boot_s()
         head = scope["method"] == "HEAD"
-        inner = {**scope, "method": "GET"} if head else dict(scope)
+        inner = {**scope, DESK: self._desk, "method": "GET" if head else scope["method"]}
         status = 0
 
         async def sending(message: Message) -> None:

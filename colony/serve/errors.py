@@ -17,6 +17,7 @@ from starlette.responses import JSONResponse, Response
 from colony.core.lines import clip
 from colony.core.strict_json import step_into
 from colony.errors import Busy, ColonyError, Forbidden, Invalid, NotFound, TooLarge
+from colony.serve.desk import desk_of
 
 RETRY_S: Final = 1
 LINE_MAX: Final = 300
@@ -78,7 +79,7 @@ async def _colony(request: Request, error: Exception) -> Response:
     status = _STATUS.get(type(error))
     if status is not None:
         return answer(status, error.code, error.line)
-    request.app.state.desk.world.report(error)
+    desk_of(request).world.report(error)
     code = Busy.code if isinstance(error, Busy) else error.code
     line = _UNUSABLE.get(code, _UNUSABLE["unreachable"])
     return answer(503, code, line, {"Retry-After": str(RETRY_S)})

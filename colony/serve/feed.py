@@ -50,6 +50,11 @@ async def events(
     etag = f'"{changes.last}"'
     if not changes.events and same(if_none_match, etag):
         return unchanged(etag)
+    # A page may hold megabytes: nobody else is to wait for their JSON.
+    return await run_in_threadpool(_page, changes, etag)
+
+
+def _page(changes: Changes, etag: str) -> Response:
     found: list[Json] = [write.feed_event(each) for each in changes.events]
     return said({"events": found, "last": changes.last}, etag=etag)
 

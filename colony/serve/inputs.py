@@ -32,9 +32,13 @@ Number = Annotated[int, Field(ge=-SAFE, le=SAFE)]
 
 _STATE: Final = "|".join(STATES)
 
-ProjectPath = Annotated[str, Path(alias="project", description="Name of a project.")]
+ProjectPath = Annotated[
+    str, Path(alias="project", description="Name of a project.", examples=["shop"])
+]
 NumberPath = Annotated[
-    int, Whole, Path(alias="number", ge=-SAFE, le=SAFE, description="Number of the ticket.")
+    int,
+    Whole,
+    Path(alias="number", ge=-SAFE, le=SAFE, description="Number of the ticket.", examples=[1]),
 ]
 SessionPath = Annotated[str, Path(alias="session", description="Name of a session.")]
 HostPath = Annotated[str, Path(alias="host", description="Name of a host.")]
@@ -108,8 +112,8 @@ class Body(BaseModel):
 
 
 class RefBody(Body):
-    project: str
-    number: Number
+    project: str = Field(examples=["shop"])
+    number: Number = Field(examples=[2])
 
     def ref(self) -> Ref:
         return Ref(self.project, self.number)
@@ -126,7 +130,7 @@ class GuardedBody(Body):
 
 
 class NewTicketBody(Body):
-    project: str
+    project: str = Field(examples=["shop"])
     subject: str
     summary: str = ""
     source: str = ""
@@ -152,8 +156,8 @@ class EditBody(GuardedBody):
 
 
 class RelationBody(GuardedBody):
-    project: str
-    number: Number
+    project: str = Field(examples=["shop"])
+    number: Number = Field(examples=[2])
 
     def ref(self) -> Ref:
         return Ref(self.project, self.number)
@@ -172,8 +176,8 @@ class SessionBody(Body):
     """A session as its host tells it. `id` and `updatedMs` may stand as they were read."""
 
     id: str | None = None
-    project: str
-    number: Number
+    project: str = Field(examples=["shop"])
+    number: Number = Field(examples=[1])
     host: str
     account: str = ""
     token: Number | None = None

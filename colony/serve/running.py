@@ -83,6 +83,7 @@ async def answering(app: ASGIApp, bell: Bell, listener: socket.socket) -> AsyncI
         ws="none",
         lifespan="off",
         log_config=None,
+        log_level="error",
         access_log=False,
         proxy_headers=False,
         server_header=False,

@@ -133,8 +133,7 @@ class Reader:
             states: dict[State, int] = dict.fromkeys(STATES, 0)
             for _, state, count in tickets.counted(db):
                 states[state] += count
-            running = len(records.sessions(db, None, None, running=True))
-            return Counts(states, history.last(db), running)
+            return Counts(states, history.last(db), records.running(db))
 
     def watch(self) -> Watch:
         """A look at whether other processes have written."""

@@ -53,11 +53,15 @@ class Api:
 
     def until_waiting(self, number: int) -> None:
         """Return once so many requests wait for an event."""
+        self.until(lambda: self.desk.bell.waiting == number)
+
+    def until(self, holds: Callable[[], bool]) -> None:
+        """Return once it holds; half a minute is too long."""
         for _ in range(3000):
-            if self.desk.bell.waiting == number:
+            if holds():
                 return
             time.sleep(0.01)
-        raise AssertionError(f"{self.desk.bell.waiting} wait, not {number}")
+        raise AssertionError(f"never: {self.desk.bell.waiting} requests wait")
 
     def busy_threads(self) -> int:
         """Threads of the server's pool that are answering a request."""

@@ -13,7 +13,7 @@ import httpx
 
 from colony.tracker.places import backup
 from colony.tracker.wire import read
-from tests.fakes.served import on_file
+from tests.fakes.served import in_memory, on_file
 from tests.serve.conftest import Api, Serve
 
 ONE = "/api/tickets/shop/1"
@@ -90,6 +90,27 @@ def test_waiting_ends_with_the_next_event_of_this_server(api: Api, shop: httpx.C
     assert [each["text"] for each in told["events"]] == ["wake up"]
 
 
+def test_a_write_of_this_server_wakes_without_a_look_at_the_database(serve: Serve) -> None:
+    """A database in memory has no other writers to look for."""
+    store = in_memory()
+    api = serve(store)
+    anna = api.client("anna")
+    anna.post("/api/tickets", json={"project": "shop", "subject": "x"})
+    for method, path, body in (
+        ("POST", f"{ONE}/comments", {"text": "x"}),
+        ("PATCH", ONE, {"subject": "y"}),
+        ("DELETE", "/api/projects/shop/members/bob", None),
+    ):
+        anna.post("/api/projects/shop/members", json={"user": "bob", "role": "use"})
+        last = last_of(anna)
+        with ThreadPoolExecutor(1) as pool:
+            answer = pool.submit(waiting, api, after=last)
+            api.until_waiting(1)
+            anna.request(method, path, json=body)
+            assert answer.result(20).json()["last"] == last + 1
+    store.close()
+
+
 def test_waiting_ends_with_the_next_event_of_another_process(
     api: Api, shop: httpx.Client, tmp_path: Path
 ) -> None:
@@ -146,5 +167,4 @@ def test_nobody_looks_at_the_database_while_nobody_waits(api: Api, shop: httpx.C
         assert api.desk.bell.looks
         shop.post(f"{ONE}/comments", json={"text": "x"})
         answer.result(20)
-    shop.get("/api/health")
-    assert not api.desk.bell.looks
+    api.until(lambda: not api.desk.bell.looks)

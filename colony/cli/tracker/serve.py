@@ -10,6 +10,7 @@ from colony.cli.opening import check_person, file_of, fresh_file, made_line
 from colony.cli.show import Show
 from colony.cli.tracker.group import app
 from colony.cli.verb import Context, verb
+from colony.config import Settings
 from colony.core.lines import Line, clip
 from colony.errors import ColonyError, Refused
 from colony.flow.wiring.stores import need_database, store_of
@@ -32,7 +33,8 @@ def serve(context: Context) -> None:
 
     settings = context.settings
     need_database(settings, "the tracker is served")
-    check_person(settings)
+    if not _is_there(settings):
+        check_person(settings)
     address = running.address_of(*settings.serve.listen)
     if not address.is_loopback:
         _need_owner(context, str(address))
@@ -67,10 +69,14 @@ def _ready(context: Context, port: int) -> None:
     context.show.line(Line("serve", text, facts=facts))
 
 
+def _is_there(settings: Settings) -> bool:
+    file = file_of(settings.tracker.url)
+    return file is not None and file.exists()
+
+
 def _need_owner(context: Context, address: str) -> None:
     """Refused where nobody could ever decide anything on a server that others reach."""
-    file = file_of(context.settings.tracker.url)
-    if file is not None and file.exists():
+    if _is_there(context.settings):
         with store_of(context.settings, create=False) as store:
             if store.tokens.owner_may_come():
                 return

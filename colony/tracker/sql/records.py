@@ -40,6 +40,12 @@ def sessions(
     return tuple(map(_session, rows))
 
 
+def running(db: Transaction) -> int:
+    """How many sessions have not ended."""
+    [(count,)] = db.rows("sessions_running")
+    return int(count)
+
+
 def session(db: Transaction, name: str) -> SessionRecord | None:
     for row in db.rows("session", id=name):
         return _session(row)

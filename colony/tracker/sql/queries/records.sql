@@ -19,6 +19,9 @@ WHERE (:project = '' OR project = :project)
   AND (:running = 0 OR ended_ms IS NULL)
 ORDER BY started_ms, id;
 
+-- name: sessions_running
+SELECT COUNT(*) FROM sessions WHERE ended_ms IS NULL;
+
 -- name: session
 SELECT id, project, number, host, account, token, phase, step, started_ms, ended_ms, cost_usd,
   last_tool, outcome, report, verdict, updated_ms
