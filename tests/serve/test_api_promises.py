@@ -160,6 +160,8 @@ def test_a_route_that_breaks_its_promise_is_found(
 
     routers = (*colony.serve.app.ROUTERS, router)
     monkeypatch.setattr(colony.serve.app, "ROUTERS", routers)
+    # The app is made once for all desks: not the one of the other tests.
+    monkeypatch.setattr(colony.serve.app, "_api", colony.serve.app._api.__wrapped__)
     with site() as served:
         schema = schemathesis.openapi.from_url(f"{served.url}/openapi.json")
         operation = schema["/api/broken"]["GET"]
