@@ -38,7 +38,7 @@ ASKS_NOTHING = (
     "All is well, done.",
 )
 HELD = "pending"
-NOBODYS: tuple[int, ...] = (0, -1, 10**6, 2**63, 10**40)
+NOBODYS: tuple[int, ...] = (0, -1, 10**6, 2**53 - 1)
 
 
 def built(cast: Cast, state: State = "review") -> Ref:
