@@ -36,7 +36,7 @@ PARTS = {
     "http without keys": frozenset({"relations", "expect", "me", "onBehalf"}),
     "http without conditions": frozenset({"relations", "idempotency", "me", "onBehalf"}),
 }
-OWN = ALL - {"idempotency", "feed", "first state"}
+OWN = ALL - {"idempotency", "feed", "first state", "roles"}
 EDGES |= {"http without keys": OWN, "http without conditions": OWN - {"expect"}}
 SPEAKS = {
     "bare": Speaks(),
@@ -48,13 +48,17 @@ SPEAKS = {
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Take away the pairs of a test and an edge that has not all that the test needs."""
+    """Take away the pairs of a test and an edge that has not all that the test needs, and those of
+    a test that is `over` some edges only with another one: rules are the same on every engine."""
     kept, gone = [], []
     for item in items:
         edge = getattr(item, "callspec", None) and item.callspec.params.get("cast")  # type: ignore[attr-defined]
         needs = {each for mark in item.iter_markers("needs") for each in mark.args}
         assert needs <= ALL, f"{item.nodeid} needs what nobody has: {needs - ALL}"
-        (kept if edge is None or needs <= EDGES[edge] else gone).append(item)
+        over = {each for mark in item.iter_markers("over") for each in mark.args} or set(EDGES)
+        assert over <= set(EDGES), f"{item.nodeid} is over edges that are not there"
+        fits = edge is None or (needs <= EDGES[edge] and edge in over)
+        (kept if fits else gone).append(item)
     if gone:
         config.hook.pytest_deselected(items=gone)
         items[:] = kept

@@ -9,6 +9,8 @@ from colony.core.ticket import STATES, NewTicket, Ref, State
 from colony.errors import Forbidden
 from colony.tracker.protocol import Conflict, Guard, Tracker, Written
 
+pytestmark = pytest.mark.over("memory", "http")
+
 ASKS: dict[str, State] = {
     "/confirm": "done",
     "/reject it still leaks": "reopened",

@@ -13,6 +13,8 @@ from edges import Cast, on_file
 
 from colony.core.ticket import Ref
 
+pytestmark = pytest.mark.over("file", "memory", "http")
+
 HERE = Path(__file__).parent
 PROCESSES = 8
 ROUNDS = 4

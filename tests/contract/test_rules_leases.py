@@ -21,6 +21,8 @@ from colony.core.markers import (
 from colony.core.ticket import STATES, LeaseView, Ref, State
 from colony.tracker.protocol import Conflict, Guard, Tracker, Written
 
+pytestmark = pytest.mark.over("memory", "http")
+
 MINE, OTHER = "s-20260101T0000-abcdef", "s-20260101T0000-fedcba"
 TTL = 600_000
 HASH = "0123456789ab"

@@ -28,6 +28,8 @@ from colony.core.ticket import LeaseView, NewTicket, Ref
 from colony.errors import Invalid
 from colony.tracker.protocol import Tracker
 
+pytestmark = pytest.mark.over("memory", "http")
+
 MINE, OTHER = "s-20260101T0000-abcdef", "s-20260101T0000-fedcba"
 LATER = 1_800_000_000_000
 TAKES = format(LeaseLine(MINE, "h1", "started", LATER))

@@ -11,6 +11,8 @@ from colony.core.ticket import ROLES, STATES, Member, NewTicket, Ref, Role, Stat
 from colony.errors import Forbidden, Invalid, NotFound
 from colony.tracker.protocol import Tracker
 
+pytestmark = pytest.mark.over("memory", "http")
+
 Who = str
 WHO: tuple[Who, ...] = ("owner", "admin", "edit", "use", "none", "machine")
 MAY_EDIT = {"owner", "admin", "edit", "machine"}

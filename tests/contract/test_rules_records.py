@@ -17,6 +17,8 @@ from colony.core.ticket import Ref
 from colony.errors import ColonyError, Forbidden, Invalid, NotFound, TooLarge
 from colony.tracker import limits
 
+pytestmark = pytest.mark.over("memory", "http")
+
 NAME = "s-20260101T0000-abcdef"
 SHOP = Ref("shop", 1)
 FULL = SessionRecord(

@@ -20,6 +20,8 @@ from colony.tracker.places import TIMEOUT_S, backup, engine_at
 from colony.tracker.service import Service
 from colony.tracker.tokens import Tokens
 
+pytestmark = pytest.mark.over("memory", "http")
+
 SECRET = "tkt_" + "Az09-_" * 7 + "x"
 OTHER = "tkt_" + "b" * 43
 

@@ -13,6 +13,8 @@ from colony.tracker.pages import Wanted
 from colony.tracker.service import Service
 from colony.tracker.tokens import Tokens
 
+pytestmark = pytest.mark.over("file", "memory")
+
 SECRET = "tkt_" + "s" * 43
 
 
