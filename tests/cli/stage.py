@@ -113,10 +113,12 @@ class Stage(Colony):
             return tracker.tickets(project)
 
     def store(self) -> list[str]:
-        """Everything that the tracker holds, but for its memory of what it has answered."""
+        """Everything that the tracker holds, but for its memory of what it has answered, and for
+        what sessions tell of themselves."""
         with closing(sqlite3.connect(f"file:{self.database}?mode=ro", uri=True)) as opened:
             rows = opened.iterdump()
-            return [row for row in rows if not row.startswith('INSERT INTO "answers"')]
+            news = ('INSERT INTO "answers"', 'INSERT INTO "sessions"')
+            return [row for row in rows if not row.startswith(news)]
 
     @property
     def runs(self) -> list[Path]:

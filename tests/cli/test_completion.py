@@ -39,7 +39,7 @@ def offered(colony: Colony, *words: str) -> list[str]:
 @pytest.mark.parametrize(
     ("words", "some"),
     [
-        (["t"], ["ticket", "tracker", "test"]),
+        (["t"], ["tail", "ticket", "tracker", "test"]),
         (["ticket", "s"], ["show", "state"]),
         (["tracker", "b"], ["backup"]),
         (["work", "--po"], ["--post", "--ports"]),

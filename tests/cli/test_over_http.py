@@ -135,9 +135,9 @@ REFUSED = {
     "a file without a token": (
         ("next",), {"COLONY_TOKEN_FILE": "empty"}, "empty: is empty",
     ),
-    "a copy of the database": (
+    "a backup": (
         ("tracker", "backup", "copy.db"), {},
-        "COLONY_TICKETS_URL names a server: a copy of the database is made where",
+        "COLONY_TICKETS_URL names a server: a backup is made where",
     ),
 }  # fmt: skip
 
