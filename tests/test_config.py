@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from colony.config import Machine, Settings, find_home, listing, read, unknown_variables
+from colony.config import Machine, Settings, find_home, read, unknown_variables
+from colony.config.shown import listing
 from colony.core.settings import BY_NAME, SETTINGS
 from colony.errors import ColonyError, Refused, UsageProblem
 

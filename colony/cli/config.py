@@ -7,10 +7,10 @@ from typing import Annotated, Final
 
 import typer
 
-from colony import config as settings
 from colony.cli.machine import env_text
 from colony.cli.show import Row
 from colony.cli.verb import Start, early_verb, verbs
+from colony.config import shown
 from colony.core.lines import Json, Line
 from colony.core.settings import SETTINGS
 from colony.core.spelling import hint
@@ -50,11 +50,11 @@ def config(start: Start, names: Names = None, changed: Changed = False) -> int:
     return 2 if refused else 0
 
 
-def listed(start: Start) -> settings.Listing:
+def listed(start: Start) -> shown.Listing:
     """All settings as they stand, whatever of them cannot be used."""
-    home = settings.listing(start.flags, start.environ, "", start.machine).rows[0]
+    home = shown.listing(start.flags, start.environ, "", start.machine).rows[0]
     text = env_text(start.machine.cwd / home.text)
-    return settings.listing(start.flags, start.environ, text, start.machine)
+    return shown.listing(start.flags, start.environ, text, start.machine)
 
 
 def _wanted(names: Sequence[str]) -> frozenset[str]:
@@ -68,9 +68,9 @@ def _wanted(names: Sequence[str]) -> frozenset[str]:
     return frozenset(asked or NAMES)
 
 
-def _drawn(row: settings.Row) -> Row:
+def _drawn(row: shown.Row) -> Row:
     setting = row.setting
-    shown = "set" if setting.secret and row.source != "default" else row.text
+    shown = setting.shown(row.text)
     name = setting.flag.removeprefix("--")
     source = f"{row.source} (cannot be used)" if row.problem else row.source
     facts: dict[str, Json] = {

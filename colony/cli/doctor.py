@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Final
 
 from colony.cli.config import listed
-from colony.cli.reaching import reads_of, tracker_of
+from colony.cli.looking import reads_of
+from colony.cli.reaching import tracker_of
 from colony.cli.show import Style
 from colony.cli.verb import Context, Start, early_verb, verbs
-from colony.config import Listing, Settings, find_home, listing, unknown_variables
+from colony.config import Settings, find_home, unknown_variables
+from colony.config.shown import Listing, listing
 from colony.core.doctor import Finding, State, fail, ok, row, summary, warn
 from colony.errors import ColonyError
 from colony.flow.doctor.examining import examine

@@ -1,12 +1,16 @@
 """How a verb looks at the tracker and the registry without writing anything."""
 
+# An HTTP client costs more than all of a command on a database file, and the other way round.
+# ruff: noqa: PLC0415
+
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from colony.cli.reaching import reads_of
 from colony.cli.verb import Context
+from colony.config import Settings
+from colony.core.lines import Line
 from colony.flow.observe import Viewpoint
 from colony.host.registry import read_registry
 from colony.tracker.reads import Reads
@@ -20,6 +24,27 @@ def looking(context: Context) -> Iterator[Reads]:
         yield reads
     finally:
         reads.close()
+
+
+def reads_of(context: Context) -> Reads:
+    settings = context.settings
+    if is_remote(settings):
+        from colony.flow.wiring.remote import remote_reader
+
+        return remote_reader(settings, warning_of(context))
+    from colony.flow.wiring.readers import reader
+
+    return reader(settings)
+
+
+def is_remote(settings: Settings) -> bool:
+    """The tracker is behind a server: it has no file here, and tokens say who is who."""
+    return settings.tracker.url.startswith(("http://", "https://"))
+
+
+def warning_of(context: Context) -> Callable[[str], None]:
+    """Says what a person should know of how the tracker is reached."""
+    return lambda told: context.show.problem(Line("warning", f"— {told}"))
 
 
 def viewpoint_of(context: Context) -> Viewpoint:

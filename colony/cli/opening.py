@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from colony.cli.reaching import is_remote, tracker_of
+from colony.cli.looking import is_remote
+from colony.cli.reaching import tracker_of
 from colony.cli.verb import Context
 from colony.config import Settings
 from colony.core.lines import Line

@@ -1,22 +1,16 @@
-"""How a verb reaches the tracker, whatever kind it is. Only what that kind needs is loaded."""
+"""How a verb reaches the tracker as somebody who may write, or to look at its sessions."""
 
-# An HTTP client costs more than all of a command on a database file, and the other way round.
 # ruff: noqa: PLC0415
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 
+from colony.cli.looking import is_remote, warning_of
 from colony.cli.verb import Context
-from colony.config import Settings
-from colony.core.lines import Line
 from colony.tracker.protocol import Tracker
-from colony.tracker.reads import Reads
-
-
-def is_remote(settings: Settings) -> bool:
-    """The tracker is behind a server: it has no file here, and tokens say who is who."""
-    return settings.tracker.url.startswith(("http://", "https://"))
+from colony.tracker.records.reads import RecordReads
 
 
 def tracker_of(context: Context, *, as_person: bool, create: bool = False) -> Tracker:
@@ -26,23 +20,28 @@ def tracker_of(context: Context, *, as_person: bool, create: bool = False) -> Tr
     if is_remote(settings):
         from colony.flow.wiring.remote import open_remote
 
-        return open_remote(settings, _warn(context), as_person=as_person)
+        return open_remote(settings, warning_of(context), as_person=as_person)
     from colony.flow.wiring.trackers import open_tracker
 
     return open_tracker(settings, as_person=as_person, create=create)
 
 
-def reads_of(context: Context) -> Reads:
-    """The tracker's reads. They are the same for everybody."""
+@contextmanager
+def looking_at_sessions(context: Context) -> Iterator[RecordReads]:
+    """The tracker's reads, with what hosts told of their sessions."""
+    reads = _record_reads(context)
+    try:
+        yield reads
+    finally:
+        reads.close()
+
+
+def _record_reads(context: Context) -> RecordReads:
     settings = context.settings
     if is_remote(settings):
         from colony.flow.wiring.remote import remote_reader
 
-        return remote_reader(settings, _warn(context))
-    from colony.flow.wiring.readers import reader
+        return remote_reader(settings, warning_of(context))
+    from colony.flow.wiring.records import record_reader
 
-    return reader(settings)
-
-
-def _warn(context: Context) -> Callable[[str], None]:
-    return lambda told: context.show.problem(Line("warning", f"— {told}"))
+    return record_reader(settings)

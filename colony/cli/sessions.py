@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from colony.cli.looking import looking
 from colony.cli.options import DryRun
+from colony.cli.reaching import looking_at_sessions
 from colony.cli.show import Row, Show
 from colony.cli.verb import Context, verb, verbs
 from colony.core.lines import Line
@@ -150,7 +150,7 @@ def _table(show: Show, found: Sequence[Kept | Told], seen: Seen) -> None:
 def _elsewhere(context: Context, known: Collection[str]) -> tuple[Told, ...]:
     """What the tracker knows besides; that it cannot be asked hides nothing that lies here."""
     try:
-        with looking(context) as tracker:
+        with looking_at_sessions(context) as tracker:
             return told_elsewhere(tracker, context.settings.place.host, known)
     except (Unreachable, Busy, Refused) as problem:
         text = f"— sessions of other hosts are not listed: {problem.line}"
@@ -201,7 +201,7 @@ def _one(context: Context, session: str) -> int:
 
 def _told_of(context: Context, session: str) -> SessionRecord:
     """A session that has no run folder here, as the tracker was told of it. `NotFound`."""
-    with looking(context) as tracker:
+    with looking_at_sessions(context) as tracker:
         try:
             return tracker.session(session)
         except NotFound:
@@ -214,7 +214,7 @@ def _told_of(context: Context, session: str) -> SessionRecord:
 
 def _prune(context: Context, bounds: Bounds, *, dry_run: bool) -> int:
     place = context.settings.place
-    with looking(context) as tracker:
+    with looking_at_sessions(context) as tracker:
         tickets = {ticket.ref: ticket for ticket in tracker.tickets()}
     sweep = Sweep(
         home=place.home,

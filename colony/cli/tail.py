@@ -8,8 +8,8 @@ from typing import Annotated, Final
 
 import typer
 
-from colony.cli.looking import looking
 from colony.cli.opening import ref_of
+from colony.cli.reaching import looking_at_sessions
 from colony.cli.sessions import session_named
 from colony.cli.verb import Context, verb, verbs
 from colony.core.lines import Line
@@ -53,7 +53,7 @@ def tail(context: Context, session: First, number: Second = None, all_: All = Fa
     if folder.path.is_symlink() or folder.path.exists():
         _show(context, follow(folder, watch))
         return
-    with looking(context) as tracker:
+    with looking_at_sessions(context) as tracker:
         try:
             _show(context, follow_told(tracker, name, watch))
         except NotFound:
@@ -82,7 +82,7 @@ def _session_of(context: Context, ref: Ref) -> str:
     running = [one.session for one in here if one.running]
     if running:
         return running[-1]
-    with looking(context) as tracker:
+    with looking_at_sessions(context) as tracker:
         lease = tracker.ticket(ref).ticket.lease
     if lease is not None and lease.session:
         return session_named(lease.session)

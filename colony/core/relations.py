@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from colony.core.markers import Handled, marker_of
 from colony.core.ticket import History, Ref, Related, Ticket
 
 SPAWN_SOURCE: Final = "colony-spawn:"
@@ -39,12 +40,15 @@ def parts_of(ticket: Ticket) -> tuple[Related, ...]:
 
 def goes_on(history: History, answered: Ref) -> bool:
     """True for a ticket that waits for nothing but the question `answered`, and that Colony itself
-    set to `pending`: a `pending` by a person, or by `/hold`, stays until a person moves it."""
+    set to `pending`: a `pending` by a person, or by `/hold`, stays until a person moves it.
+
+    What Colony moved for a person's keyword ends in that keyword's machine line.
+    """
     ticket = history.ticket
     if ticket.state != "pending" or any(one.ref != answered for one in open_questions(ticket)):
         return False
     moves = [event for event in history.events if event.kind == "state"]
-    return bool(moves) and moves[-1].machine
+    return bool(moves) and moves[-1].machine and not isinstance(marker_of(moves[-1]), Handled)
 
 
 def open_questions(ticket: Ticket) -> tuple[Related, ...]:

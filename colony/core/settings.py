@@ -169,11 +169,15 @@ class Setting:
     """Read like any other value; None: there is none, or the reader derives it."""
     help: str
     secret: bool = False
-    """The value is not repeated in messages."""
+    """A value may hold a password: none is repeated in messages."""
 
     @property
     def flag(self) -> str:
         return "--" + self.name.replace("_", "-")
+
+    def shown(self, text: str) -> str:
+        """The value as it may be looked at: `set` where it holds, or may hold, a password."""
+        return "set" if self.secret and re.search("[@?#]", text) else text
 
 
 _SECONDS: Final = _count(1, SECONDS_MAX)

@@ -24,7 +24,7 @@ from colony.flow.bench import Bench
 from colony.flow.evidence import REPORT, VERDICT, Spoiled, kept_json
 from colony.flow.following import Follower, Tail
 from colony.host.streams import STREAM
-from colony.tracker.limits import RECORD_MAX
+from colony.tracker.records.limits import RECORD_MAX
 
 TRY_S: Final = 5.0
 """How long a try is waited for."""

@@ -12,7 +12,7 @@ from colony.flow.runs import facts_of
 from colony.host.chance import named_ms
 from colony.host.journal import Garbage, RunFolder, list_runs, misplaced
 from colony.host.lock import is_locked
-from colony.tracker.reads import Reads
+from colony.tracker.records.reads import RecordReads
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def sightings(runs: Path) -> tuple[Kept | Unreadable, ...]:
     return tuple(sorted(found, key=_age))
 
 
-def told_elsewhere(tracker: Reads, host: str, known: Collection[str]) -> tuple[Told, ...]:
+def told_elsewhere(tracker: RecordReads, host: str, known: Collection[str]) -> tuple[Told, ...]:
     """Sessions of other hosts, oldest first; none where the tracker keeps no sessions."""
     if "sessions" not in tracker.features:
         return ()

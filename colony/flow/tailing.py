@@ -21,7 +21,7 @@ from colony.flow.sightings import Kept, Unreadable, sighted
 from colony.host.clock import Clock
 from colony.host.journal import RunFolder
 from colony.host.streams import STREAM, new_lines
-from colony.tracker.reads import Reads
+from colony.tracker.records.reads import RecordReads
 
 STEP_MAX: Final = 200
 """Characters of one step."""
@@ -209,7 +209,7 @@ def _end(one: Kept, watch: Watch) -> Line:
 # --- from the tracker ------------------------------------------------------------------------
 
 
-def follow_told(tracker: Reads, session: str, watch: Watch) -> Iterator[Line]:
+def follow_told(tracker: RecordReads, session: str, watch: Watch) -> Iterator[Line]:
     """A session of another host, as it is told to the tracker, until it has ended.
 
     `NotFound`: no such session. `Unreachable`: the tracker is silent for too long.

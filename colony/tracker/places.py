@@ -8,7 +8,7 @@ from typing import Final
 
 from colony.errors import UsageProblem
 from colony.tracker.reader import Reader
-from colony.tracker.sql import copies, files
+from colony.tracker.sql import files
 from colony.tracker.sql.engine import Engine
 
 SCHEME: Final = "sqlite:///"
@@ -34,21 +34,6 @@ def engine_at(url: str, *, create: bool, timeout_s: float) -> Engine:
 def open_reader(url: str, *, clock: Callable[[], int], timeout_s: float = TIMEOUT_S) -> Reader:
     """The reads alone, of a database that is there: nobody signs in, nothing is written."""
     return Reader(engine_at(url, create=False, timeout_s=timeout_s), clock)
-
-
-def backup(url: str, target: Path, timeout_s: float = TIMEOUT_S) -> int:
-    """A copy of the database of `url` as the new file `target`; its bytes."""
-    return copies.copy(path_of(url), target, timeout_s)
-
-
-def prepare(new: Path) -> None:
-    """Make the file of a copy ready to be a tracker. Damaged: it is none, or not a whole one."""
-    copies.prepare(new)
-
-
-def put_in_place(path: Path, new: Path, kept: Path | None, timeout_s: float = TIMEOUT_S) -> None:
-    """The prepared file `new` is the database at `path` now, the one before it is `kept`."""
-    copies.put_in_place(new, path, kept, timeout_s)
 
 
 def path_of(url: str) -> Path:

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from colony.core.records import HostRecord, SessionRecord
 from colony.core.ticket import LeaseView, Me, NewTicket, ProjectInfo, Ref, Role, State, Ticket
-from colony.tracker.reads import Reads
+from colony.tracker.records.reads import RecordReads
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Created:
     """False: this source was there already, nothing was written."""
 
 
-class Tracker(Reads, Protocol):
+class Tracker(RecordReads, Protocol):
     """Reads and writes of one user."""
 
     def me(self) -> Me: ...

@@ -6,7 +6,6 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Protocol
 
-from colony.core.records import HostRecord, SessionRecord
 from colony.core.ticket import FeedEvent, History, ProjectInfo, Ref, State, Ticket
 
 
@@ -43,22 +42,5 @@ class Reads(Protocol):
         ...
 
     def project(self, name: str) -> ProjectInfo: ...
-
-    def sessions(
-        self, project: str | None = None, number: int | None = None, *, running: bool = False
-    ) -> tuple[SessionRecord, ...]:
-        """Oldest first; `running`: those only that have not ended. Empty where the tracker keeps
-        none (feature `sessions`)."""
-        ...
-
-    def session(self, session: str) -> SessionRecord:
-        """NotFound: no such session was told of."""
-        ...
-
-    def tail(self, session: str) -> str:
-        """The last that a running session said; empty where nothing was told."""
-        ...
-
-    def hosts(self) -> tuple[HostRecord, ...]: ...
 
     def close(self) -> None: ...

@@ -32,8 +32,10 @@ from colony.tracker import ledger as book
 from colony.tracker import limits, roles
 from colony.tracker.ledger import Derive, Ledger
 from colony.tracker.protocol import ANY, Conflict, Created, Guard, Written
-from colony.tracker.reader import Reader, need_project, need_ticket
+from colony.tracker.reader import need_project, need_ticket
+from colony.tracker.records import limits as record_limits
 from colony.tracker.roles import Actor
+from colony.tracker.serving import ServedReader
 from colony.tracker.sql import answers, history, people, records, tickets
 from colony.tracker.sql.engine import Engine, Transaction
 from colony.tracker.sql.history import Stamp
@@ -57,7 +59,7 @@ class Call:
         return answers.Asked(self.me.user_id, self.path, limits.key(self.key), digest)
 
 
-class Service(Reader):
+class Service(ServedReader):
     """All reads, and all writes of one user each.
 
     `me` is always somebody whom `sign_in` or a token gave. `clock` gives milliseconds UTC.
@@ -158,7 +160,7 @@ class Service(Reader):
     def put_session(self, me: Me, record: SessionRecord) -> SessionRecord:
         """The record as it is kept. NotFound: no such ticket."""
         roles.check_machine(me)
-        record = limits.session(record)
+        record = record_limits.session(record)
         with self._writing(me) as ledger:
             need_ticket(ledger.db, record.ref)
             records.put_session(ledger.db, record, ledger.stamp.at_ms)
@@ -168,12 +170,12 @@ class Service(Reader):
         """NotFound: no such session was told of."""
         roles.check_machine(me)
         with self._writing(me) as ledger:
-            if not records.put_tail(ledger.db, session, limits.tail(text)):
+            if not records.put_tail(ledger.db, session, record_limits.tail(text)):
                 raise NotFound(f"there is no session {session[:40]!a}")
 
     def put_host(self, me: Me, record: HostRecord) -> HostRecord:
         roles.check_machine(me)
-        record = limits.host(record)
+        record = record_limits.host(record)
         with self._writing(me) as ledger:
             records.put_host(ledger.db, record, ledger.stamp.at_ms)
         return replace(record, seen_ms=ledger.stamp.at_ms)

@@ -197,6 +197,7 @@ def test_a_terminal_is_coloured_unless_no_color_is_set(colony: Colony) -> None:
 LEAN = [
     ["--help"],
     ["--version"],
+    ["next"],
     ["ticket", "list"],
     ["ticket", "show", "shop", "1"],
     ["ticket", "new", "another"],
@@ -225,6 +226,10 @@ def test_a_short_command_loads_nothing_heavy(colony: Colony, words: list[str]) -
     assert "colony.cli.app" in loaded
     assert not loaded & HEAVY
     assert words[:2] == ["ticket", "show"] or "zoneinfo" not in loaded
+    if words == ["next"]:
+        writing = ("protocol", "writes", "roles", "records.reads", "serving", "sql.moving")
+        assert not loaded & {f"colony.tracker.{name}" for name in writing}
+        assert not loaded & {"colony.core.records", "colony.config.shown"}
     if words[0].startswith("--"):
         assert not loaded & {"sqlite3", "colony.flow.wiring", "colony.cli.ticket"}
 

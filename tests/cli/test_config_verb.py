@@ -86,6 +86,11 @@ def test_a_secret_is_not_shown(colony: Colony) -> None:
         assert line.split()[-1] == "set"
 
 
+def test_an_address_without_a_secret_is_shown(colony: Colony) -> None:
+    done = colony("config", "tickets-url", COLONY_TICKETS_URL="http://127.0.0.1:8600")
+    assert done.lines[0].split()[-1] == "http://127.0.0.1:8600"
+
+
 def test_an_unknown_variable_is_warned_about(colony: Colony) -> None:
     done = colony("config", "--changed", COLONY_PERSN="bo")
     assert done.code == 0

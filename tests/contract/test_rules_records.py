@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from colony.core.records import TAIL_MAX, HostRecord, SessionRecord
 from colony.core.ticket import Ref
 from colony.errors import ColonyError, Forbidden, Invalid, NotFound, TooLarge
-from colony.tracker import limits
+from colony.tracker.records import limits
 
 pytestmark = pytest.mark.over("memory", "http")
 

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from colony.core.records import HostRecord, SessionRecord, TokenRow
 from colony.core.ticket import STATES, Me, NewTicket, Ref
 from colony.errors import ColonyError, Forbidden, Invalid, NotFound
-from colony.tracker.places import TIMEOUT_S, backup, engine_at
+from colony.tracker.copies import backup
+from colony.tracker.places import TIMEOUT_S, engine_at
 from colony.tracker.service import Service
 from colony.tracker.tokens import Tokens
 

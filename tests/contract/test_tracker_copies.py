@@ -12,9 +12,10 @@ from colony.core.keywords import priority_of
 from colony.core.lease import view_of
 from colony.core.ticket import Me, NewTicket
 from colony.errors import Damaged, Refused, Unreachable
+from colony.tracker.copies import backup
 from colony.tracker.embedded import Embedded, open_tracker
 from colony.tracker.ledger import Derive
-from colony.tracker.places import backup, open_reader
+from colony.tracker.places import open_reader
 
 
 def tracker(path: Path) -> Embedded:

@@ -25,7 +25,7 @@ from pathlib import Path
 from edges import DERIVE
 from colony.errors import ColonyError
 from colony.tracker.moving.stores import read_into, snapshot
-from colony.tracker.places import backup
+from colony.tracker.copies import backup
 small, data, source = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 def told(call):
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from histories import S1, Story, make_ticket, question, related
 
+from colony.core.markers import Handled
 from colony.core.relations import blockers, goes_on, is_question, open_questions, parts_of
 from colony.core.ticket import STATES, History, Ref, Related
 
@@ -69,6 +70,11 @@ def test_the_answer_to_the_last_question_lets_colonys_own_pending_go_on() -> Non
 
 def test_a_pending_that_a_person_set_stays() -> None:
     assert not goes_on(waiting(False, question(2, "done")), Ref("shop", 2))
+
+
+def test_a_pending_that_colony_set_for_a_person_stays() -> None:
+    story = Story().starts().turns("pending", Handled(7, "hold"))
+    assert not goes_on(story.history(children=(question(2, "done"),)), Ref("shop", 2))
 
 
 def test_a_ticket_in_another_state_stays() -> None:

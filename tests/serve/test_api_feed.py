@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 
-from colony.tracker.places import backup
+from colony.tracker.copies import backup
 from colony.tracker.wire import read
 from tests.fakes.served import in_memory, on_file
 from tests.serve.conftest import Api, Serve

@@ -23,7 +23,7 @@ from colony.flow.runs import facts_of, not_ended
 from colony.host.files import read_own
 from colony.host.journal import RECORD, RunFolder
 from colony.host.new_file import new_file, taken
-from colony.tracker import places
+from colony.tracker import copies
 
 PLAIN: Final = ".db"
 """End of a file's name that asks for the database alone."""
@@ -58,7 +58,7 @@ class Kept:
 def back_up(home: Home, target: Path, at_ms: int) -> Kept:
     """Write a backup as the new file `target`; where its name ends in `.db`, the database alone."""
     if target.name.endswith(PLAIN):
-        return Kept(places.backup(home.url, target))
+        return Kept(copies.backup(home.url, target))
     if os.path.lexists(target):
         raise taken(target)
     database = target.with_name(f".{target.name}.{os.getpid()}.db")
@@ -67,7 +67,7 @@ def back_up(home: Home, target: Path, at_ms: int) -> Kept:
         # The sessions first: what is posted meanwhile is then in both, and is not posted twice;
         # the other way round it would be in neither.
         sessions = {folder: _session(folder) for folder in _unposted(home.runs)}
-        places.backup(home.url, database)
+        copies.backup(home.url, database)
         books = home.librarian.resolve()
         librarian = tuple(_librarian(books))
         with new_file(target) as file:

@@ -22,7 +22,8 @@ from colony.host.journal import RunFolder
 from colony.host.lock import is_locked
 from colony.host.new_file import sync_folder
 from colony.host.open_files import holders
-from colony.tracker import places
+from colony.tracker import copies
+from colony.tracker.places import path_of
 
 _PLAIN: Final = b"SQLite format 3\0"
 _EXPORT: Final = b'{"row":"export"'
@@ -70,7 +71,7 @@ def put_back(home: Home, source: Path, now_ms: int, *, replace: bool) -> Restore
     `Refused`: a database is there (without `replace`), or the backup is not whole. `Busy`: somebody
     works in this home or has the database open.
     """
-    path = places.path_of(home.url).resolve()
+    path = path_of(home.url).resolve()
     if path.exists() and not replace:
         raise Refused(f"{path} is there: --replace puts it aside and the backup in its place")
     with _read(source) as file, home_locked(home.home), _staging(home, path) as staging:
@@ -128,7 +129,7 @@ def _nobody_works(home: Home, path: Path) -> None:
 
 def _prepare(staging: Staging, source: Path) -> None:
     try:
-        places.prepare(staging.database)
+        copies.prepare(staging.database)
     except Damaged as problem:
         told = str(problem).replace(str(staging.database), str(source))
         raise Refused(f"{told}; nothing was put back") from None
@@ -161,7 +162,7 @@ def _settle(home: Home, path: Path, staging: Staging, stamp: str) -> Restored:
         staging.librarian.rename(home.librarian)
     size = staging.database.stat().st_size
     old = _free(path, stamp) if path.exists() else None
-    places.put_in_place(path, staging.database, old)
+    copies.put_in_place(path, staging.database, old)
     sync_folder(path.parent)
     return Restored(Kept(size, files, tuple(sessions)), old, tuple(stayed))
 

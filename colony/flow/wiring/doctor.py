@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,6 +13,7 @@ from colony.core.doctor import Finding, ok
 from colony.core.doctor.machine import judge_python
 from colony.core.project import Project
 from colony.core.session import Runner
+from colony.core.settings import BY_NAME
 from colony.errors import ColonyError
 from colony.flow.doctor.agents import look_at_agent
 from colony.flow.doctor.examining import Check
@@ -102,11 +102,9 @@ def _projects(settings: Settings) -> tuple[Finding, ...]:
 def _tracker_checks(settings: Settings, ways: Ways) -> tuple[Check, ...]:
     tracker = settings.tracker
     names = Names(tracker.person, tracker.user, tracker.creator_names)
+    shown = BY_NAME["tickets_url"].shown(tracker.url).removeprefix(EMBEDDED)
     if not tracker.url.startswith(("http://", "https://")):
-        # An address of another kind may hold a password.
-        shown = tracker.url.removeprefix(EMBEDDED) if tracker.url.startswith(EMBEDDED) else "there"
         return (Check("tracker", lambda: look_inside(shown, ways.reads, names)),)
-    shown = re.sub(r"//[^/@]*@", "//", tracker.url)
     has_person = tracker.person_token_file is not None
     as_person = partial(ways.tracker, as_person=True) if has_person else None
     as_colony = partial(ways.tracker, as_person=False)

@@ -18,7 +18,7 @@ from colony.host.token_file import NoToken, TokenFile
 from colony.tracker.http.client import Surroundings, Token
 from colony.tracker.http.opening import Party, open_http
 from colony.tracker.protocol import Tracker
-from colony.tracker.reads import Reads
+from colony.tracker.records.reads import RecordReads
 
 Warn = Callable[[str], object]
 """Told what a person should know, in one line."""
@@ -55,7 +55,7 @@ def open_remote(settings: Settings, warn: Warn, *, as_person: bool) -> Tracker:
     return opened
 
 
-def remote_reader(settings: Settings, warn: Warn) -> Reads:
+def remote_reader(settings: Settings, warn: Warn) -> RecordReads:
     """The tracker's reads, with whichever token there is; without one where none is named."""
     tracker = settings.tracker
     for path, setting in ((tracker.token_file, COLONYS), (tracker.person_token_file, PERSONS)):

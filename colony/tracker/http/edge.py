@@ -17,6 +17,7 @@ from colony.tracker.http.answer import Answer
 from colony.tracker.http.client import QUICK, Method
 from colony.tracker.http.reads import HttpReads, judged, segment
 from colony.tracker.protocol import ANY, Conflict, Created, Guard, Written
+from colony.tracker.records import limits as record_limits
 from colony.tracker.wire import asks
 from colony.tracker.wire import read as wire
 from colony.tracker.writes import (
@@ -101,14 +102,14 @@ class HttpTracker(HttpReads):
         return _project(answer, path)
 
     def put_session(self, record: SessionRecord) -> None:
-        record = limits.session(record)
+        record = record_limits.session(record)
         self._tell(f"/api/sessions/{segment(record.id)}", asks.session(record))
 
     def put_tail(self, session: str, text: str) -> None:
-        self._tell(f"/api/sessions/{segment(session)}/tail", {"text": limits.tail(text)})
+        self._tell(f"/api/sessions/{segment(session)}/tail", {"text": record_limits.tail(text)})
 
     def put_host(self, record: HostRecord) -> None:
-        record = limits.host(record)
+        record = record_limits.host(record)
         self._tell(f"/api/hosts/{segment(record.name)}", asks.host(record))
 
     def _write(self, ref: Ref, write: TicketWrite, key: str, guard: Guard) -> Written | Conflict:

@@ -21,6 +21,7 @@ from colony.tracker.moving.form import (
     User,
     name_of,
 )
+from colony.tracker.records import limits as record_limits
 
 _NUMBER_MAX: Final = 999_999_999
 
@@ -51,7 +52,9 @@ def storable(row: Row) -> None:
         case Host():
             quota, memory = _json(row.quota, "host.quota"), _json(row.memory, "host.memory")
             disk, at = _json(row.disk, "host.disk"), _json(row.iteration, "host.iteration")
-            limits.host(HostRecord(row.name, row.slots, row.running, quota, memory, disk, at))
+            record_limits.host(
+                HostRecord(row.name, row.slots, row.running, quota, memory, disk, at)
+            )
         case _:
             pass
 
@@ -65,9 +68,9 @@ def session(row: Session) -> None:
         ended_ms=row.ended_ms, cost_usd=row.cost_usd, last_tool=row.last_tool,
         outcome=row.outcome, report=report, verdict=verdict,
     )  # fmt: skip
-    if limits.session(record) != record:
+    if record_limits.session(record) != record:
         raise Unfit("session: a word of it is too long, or cannot be printed")
-    _same(limits.tail(row.tail), row.tail, "session.tail")
+    _same(record_limits.tail(row.tail), row.tail, "session.tail")
 
 
 def _ticket(row: Ticket) -> None:
