@@ -34,7 +34,7 @@ from colony.serve.inputs import (
     limit_query,
     same,
 )
-from colony.tracker.pages import Page, Wanted
+from colony.tracker.pages import Page, Selection
 from colony.tracker.protocol import Conflict, Guard
 from colony.tracker.sql.tickets import Position
 from colony.tracker.wire import write
@@ -62,14 +62,14 @@ async def _wanted(
     events: Annotated[bool, Query(description="Each with its history.")] = False,
     cursor: CursorQuery = None,
     limit: Annotated[int | None, Whole, limit_query(PAGE_MAX)] = None,
-) -> Wanted:
-    return Wanted(project, _states(state), since, events, _position(cursor), limit)
+) -> Selection:
+    return Selection(project, _states(state), since, events, _position(cursor), limit)
 
 
 @router.get("/api/tickets", responses=ok(answers.Rows) | READ | documented(304, 404))
 def tickets(
     desk: AtDesk,
-    wanted: Annotated[Wanted, Depends(_wanted)],
+    wanted: Annotated[Selection, Depends(_wanted)],
     if_none_match: IfNoneMatch = None,
 ) -> Response:
     """Tickets, ordered by when they were opened; without a `limit` all of them at once."""

@@ -41,7 +41,7 @@ from colony.tracker.sql.engine import Engine, Transaction
 from colony.tracker.sql.history import Stamp
 from colony.tracker.writes import Membership, Move, TicketWrite, path_of, storable, storable_new
 
-Answer = TypeVar("Answer", Written, Created, ProjectInfo)
+AnswerT = TypeVar("AnswerT", Written, Created, ProjectInfo)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,7 @@ class Service(ServedReader):
         with self._engine.writing() as db:
             yield Ledger(db, Stamp(me, self._clock()), self._derive)
 
-    def _once(self, call: Call, kind: type[Answer], make: Callable[[Ledger], Answer]) -> Answer:
+    def _once(self, call: Call, kind: type[AnswerT], make: Callable[[Ledger], AnswerT]) -> AnswerT:
         """The first answer to this key, in one transaction with what it tells of."""
         asked = call.asked()
         with self._writing(call.me) as ledger:

@@ -14,7 +14,7 @@ from typing import IO, Final
 from colony.core.session import Facts
 from colony.errors import Busy, Damaged, Refused, UsageProblem
 from colony.flow.keeping.archive import DATABASE, LIBRARIAN, RUNS, unpack
-from colony.flow.keeping.backup import Home, Kept
+from colony.flow.keeping.backup import Contents, Home
 from colony.flow.runs import facts_of, home_locked, not_ended
 from colony.host.files import PRIVATE_FILE, PRIVATE_FOLDER, write_problem
 from colony.host.identity import command_of
@@ -33,7 +33,7 @@ _EXPORT: Final = b'{"row":"export"'
 class Restored:
     """What was put back, and what of it was there already."""
 
-    kept: Kept
+    kept: Contents
     old: Path | None
     """The database that was there before."""
     stayed: tuple[str, ...]
@@ -164,7 +164,7 @@ def _settle(home: Home, path: Path, staging: Staging, stamp: str) -> Restored:
     old = _free(path, stamp) if path.exists() else None
     copies.put_in_place(path, staging.database, old)
     sync_folder(path.parent)
-    return Restored(Kept(size, files, tuple(sessions)), old, tuple(stayed))
+    return Restored(Contents(size, files, tuple(sessions)), old, tuple(stayed))
 
 
 def _free(path: Path, stamp: str) -> Path:

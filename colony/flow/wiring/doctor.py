@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from colony.config import Settings
-from colony.core.doctor import Finding, ok
+from colony.core.doctor import Diagnosis, ok
 from colony.core.doctor.machine import judge_python
 from colony.core.project import Project
 from colony.core.session import Runner
@@ -88,7 +88,7 @@ def _registry(settings: Settings) -> Registry:
     return read_registry(place.projects_dir, place.home, place.host)
 
 
-def _projects(settings: Settings) -> tuple[Finding, ...]:
+def _projects(settings: Settings) -> tuple[Diagnosis, ...]:
     place = settings.place
 
     def secrets(project: Project) -> object:
@@ -117,9 +117,9 @@ def _tracker_checks(settings: Settings, ways: Ways) -> tuple[Check, ...]:
     )
 
 
-def _agents(settings: Settings, environ: Mapping[str, str]) -> tuple[Finding, ...]:
+def _agents(settings: Settings, environ: Mapping[str, str]) -> tuple[Diagnosis, ...]:
     """Each agent that a session could be run with, once."""
-    found: list[Finding] = []
+    found: list[Diagnosis] = []
     env_file = settings.place.home / ".env"
     for runner in _runners(settings):
         found += look_at_agent(agent_for(runner), runner, environ, SystemClock(), env_file)
