@@ -205,8 +205,12 @@ def _told_of(context: Context, session: str) -> SessionRecord:
         try:
             return tracker.session(session)
         except NotFound:
-            runs = context.settings.place.runs_dir
-            raise NotFound(f"there is no session {session} in {runs}, nor in the tracker") from None
+            raise no_session(context, session) from None
+
+
+def no_session(context: Context, session: str) -> NotFound:
+    runs = context.settings.place.runs_dir
+    return NotFound(f"there is no session {session} in {runs}, nor in the tracker")
 
 
 # --- removing --------------------------------------------------------------------------------

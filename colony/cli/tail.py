@@ -10,7 +10,7 @@ import typer
 
 from colony.cli.opening import ref_of
 from colony.cli.reaching import looking_at_sessions
-from colony.cli.sessions import session_named
+from colony.cli.sessions import no_session, session_named
 from colony.cli.verb import Context, verb, verbs
 from colony.core.lines import Line
 from colony.core.ticket import Ref
@@ -57,9 +57,7 @@ def tail(context: Context, session: First, number: Second = None, all_: All = Fa
         try:
             _show(context, follow_told(tracker, name, watcher))
         except NotFound:
-            raise NotFound(
-                f"there is no session {name} in {place.runs_dir}, nor in the tracker"
-            ) from None
+            raise no_session(context, name) from None
 
 
 def _show(context: Context, lines: Iterator[Line]) -> None:

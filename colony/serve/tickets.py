@@ -40,7 +40,8 @@ from colony.tracker.sql.tickets import Position
 from colony.tracker.wire import write
 from colony.tracker.writes import Block, Comment, Edit, Move, SetParent, TicketWrite
 
-PAGE_MAX: Final = 10_000
+ROWS_MAX: Final = 10_000
+"""Tickets in one part of a list."""
 MARKDOWN: Final = "text/markdown"
 TICKET: Final = "/api/tickets/{project}/{number}"
 
@@ -61,7 +62,7 @@ async def _wanted(
     since: SinceQuery = None,
     events: Annotated[bool, Query(description="Each with its history.")] = False,
     cursor: CursorQuery = None,
-    limit: Annotated[int | None, Whole, limit_query(PAGE_MAX)] = None,
+    limit: Annotated[int | None, Whole, limit_query(ROWS_MAX)] = None,
 ) -> Selection:
     return Selection(project, _states(state), since, events, _position(cursor), limit)
 

@@ -18,7 +18,6 @@ from colony.core import behalf
 from colony.core.codec import from_json, to_json
 from colony.core.records import HostRecord, SessionRecord
 from colony.core.ticket import (
-    ROLES,
     History,
     Me,
     NewTicket,
@@ -106,8 +105,7 @@ class Service(ServedReader):
     def write(
         self, me: Me, ref: Ref, write: TicketWrite, *, key: str, guard: Guard = ANY
     ) -> Written | Conflict:
-        if not limits.may_exist(ref):
-            raise NotFound("no such ticket")
+        limits.need_possible(ref)
         write = storable(write)
 
         def make(ledger: Ledger) -> Written:
@@ -144,8 +142,7 @@ class Service(ServedReader):
     ) -> ProjectInfo:
         """A user that is not there yet is made, as a person."""
         membership = Membership(limits.user(user), role)
-        if role is not None and role not in ROLES:
-            raise Invalid("role: admin, edit or use")
+        limits.role(role)
 
         def make(ledger: Ledger) -> ProjectInfo:
             need_project(ledger.db, project)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from colony.config import Settings
+from colony.core.address import EMBEDDED, is_served
 from colony.core.doctor import Diagnosis, ok
 from colony.core.doctor.machine import judge_python
 from colony.core.project import Project
@@ -34,7 +35,6 @@ from colony.flow.doctor.tracker import (
     look_over_http,
 )
 from colony.flow.wiring.agents import agent_for
-from colony.flow.wiring.readers import EMBEDDED
 from colony.flow.wiring.sessions import runner_of, secrets_of
 from colony.host.clock import SystemClock
 from colony.host.registry import Registry, read_registry
@@ -103,7 +103,7 @@ def _tracker_checks(settings: Settings, ways: Ways) -> tuple[Check, ...]:
     tracker = settings.tracker
     names = Names(tracker.person, tracker.user, tracker.creator_names)
     shown = BY_NAME["tickets_url"].shown(tracker.url).removeprefix(EMBEDDED)
-    if not tracker.url.startswith(("http://", "https://")):
+    if not is_served(tracker.url):
         return (Check("tracker", lambda: look_inside(shown, ways.reads, names)),)
     has_person = tracker.person_token_file is not None
     as_person = partial(ways.tracker, as_person=True) if has_person else None

@@ -17,7 +17,7 @@ from colony.tracker.protocol import Guard
 from colony.tracker.writes import Block, Comment, Edit, Move, SetParent, TicketWrite
 
 Body = dict[str, Json]
-CREATORS_ONLY: Final[frozenset[State]] = frozenset({"done", "reopened"})
+BY_CREATORS: Final[frozenset[State]] = frozenset({"done", "reopened"})
 """States that a server without `on behalf` takes from creators alone."""
 
 
@@ -93,7 +93,7 @@ def needs_creator(dialect: Dialect, write: TicketWrite) -> bool:
     """Whether a creator's token has to stand in for `on behalf`."""
     if not isinstance(write, Move) or write.on_behalf is None or dialect.has("onBehalf"):
         return False
-    return write.state in CREATORS_ONLY
+    return write.state in BY_CREATORS
 
 
 def check_behalf(history: History, write: Move, people: People) -> None:
