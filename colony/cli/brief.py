@@ -20,7 +20,7 @@ from colony.flow.observe import look_at
 from colony.flow.wiring.sessions import runner_of, sources_of
 from colony.host.chance import SystemChance
 from colony.host.clock import SystemClock
-from colony.host.files import write_private
+from colony.host.files import make_folder, write_private
 
 app = verbs()
 
@@ -63,7 +63,7 @@ def brief(
         return
     path = Path(out).absolute() if out else settings.place.briefs_dir / f"{project}-{number}.md"
     if not out:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(path.parent)
     write_private(path, text.encode())
     facts: dict[str, Json] = {"path": str(path), "chars": len(text)}
     context.show.line(

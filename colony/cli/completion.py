@@ -14,13 +14,14 @@ import typer
 from colony.cli.config import listed
 from colony.cli.verb import Start, early_verb, verbs
 from colony.config import Settings
+from colony.core.address import is_embedded
 from colony.core.completion import SCRIPTS, script
 from colony.core.lines import Line, clip
 from colony.core.settings import SETTINGS
 from colony.core.spelling import hint
-from colony.core.ticket import NAME_PATTERN, STATES
+from colony.core.ticket import CLOSED, NAME_PATTERN, STATES
 from colony.errors import ColonyError, NotFound, UsageProblem
-from colony.flow.wiring.readers import EMBEDDED, reader
+from colony.flow.wiring.readers import reader
 from colony.host.journal import list_runs
 
 app = verbs()
@@ -28,7 +29,6 @@ app = verbs()
 WORDS: Final = "words"
 """Asks for what could stand in the last place; the shell's own scripts do."""
 HELP_MAX: Final = 60
-CLOSED: Final = ("done", "canceled")
 
 
 @early_verb(app)
@@ -166,7 +166,7 @@ def _projects(settings: Settings, _: tuple[str, ...]) -> Iterator[Candidate]:
 
 def _numbers(settings: Settings, given: tuple[str, ...]) -> Iterator[Candidate]:
     """Of the project before it, in the local tracker; what is closed comes last."""
-    if not given or not settings.tracker.url.startswith(EMBEDDED):
+    if not given or not is_embedded(settings.tracker.url):
         return
     try:
         reads = reader(settings)

@@ -15,7 +15,7 @@ from colony.cli.show import Style
 from colony.cli.verb import Context, Start, early_verb, verbs
 from colony.config import Settings, find_home, unknown_variables
 from colony.config.shown import Listing, listing
-from colony.core.doctor import Finding, State, fail, ok, row, summary, warn
+from colony.core.doctor import Diagnosis, State, fail, ok, row, summary, warn
 from colony.errors import ColonyError
 from colony.flow.doctor.examining import examine
 from colony.flow.wiring.doctor import Ways, checks_of, checks_without_settings
@@ -39,7 +39,7 @@ def doctor(start: Start) -> int:
     return int(any(each.state == "fail" for each in findings))
 
 
-def _findings(start: Start) -> Iterator[Finding]:
+def _findings(start: Start) -> Iterator[Diagnosis]:
     try:
         found = listed(start)
     except ColonyError as problem:
@@ -65,7 +65,7 @@ def _home(start: Start) -> Path:
         return find_home({}, {}, start.machine)
 
 
-def _settings(start: Start, found: Listing) -> Iterator[Finding]:
+def _settings(start: Start, found: Listing) -> Iterator[Diagnosis]:
     for refused in found.refusals:
         yield fail("settings", refused, "correct it, or leave it out (docs/settings.md)")
     for unknown in unknown_variables(start.environ):

@@ -19,6 +19,7 @@ from colony.core.project import Project
 from colony.core.survey import ProjectTrouble
 from colony.core.ticket import NAME_PATTERN
 from colony.errors import Refused, UsageProblem
+from colony.host.files import make_folder
 from colony.host.foreign_files import shown_files
 from colony.host.registry import folders_of, read_project, read_registry
 
@@ -42,7 +43,7 @@ def init(
     if dev == place.checkout:
         raise Refused(f"{dev} is Colony's own checkout: name your project's folder (init FOLDER)")
     _refuse_second_name(context, dev, project)
-    place.projects_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_folder(place.projects_dir)
     registered = place.projects_dir / f"{project}.json"
     entry: dict[str, Json] = {
         "name": project,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from colony.cli.verb import Context
-from colony.config import Settings
+from colony.core.address import is_served
 from colony.core.lines import Line
 from colony.flow.observe import Viewpoint
 from colony.host.registry import read_registry
@@ -28,18 +28,13 @@ def looking(context: Context) -> Iterator[Reads]:
 
 def reads_of(context: Context) -> Reads:
     settings = context.settings
-    if is_remote(settings):
+    if is_served(settings.tracker.url):
         from colony.flow.wiring.remote import remote_reader
 
         return remote_reader(settings, warning_of(context))
     from colony.flow.wiring.readers import reader
 
     return reader(settings)
-
-
-def is_remote(settings: Settings) -> bool:
-    """The tracker is behind a server: it has no file here, and tokens say who is who."""
-    return settings.tracker.url.startswith(("http://", "https://"))
 
 
 def warning_of(context: Context) -> Callable[[str], None]:

@@ -28,7 +28,7 @@ def this_machine(environ: Mapping[str, str]) -> Machine:
         cwd=cwd,
         user_home=Path(environ.get("HOME") or "/"),
         login=login_name(),
-        host=host_name(None),
+        host=host_name(),
         templates=inside if inside.is_dir() else beside / "templates",
         has_zone=_has_zone,
         checkout=beside if (beside / "colony.sh").is_file() else None,

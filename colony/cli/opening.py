@@ -6,14 +6,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from colony.cli.looking import is_remote
 from colony.cli.reaching import tracker_of
 from colony.cli.verb import Context
 from colony.config import Settings
+from colony.core.address import file_in, is_served
 from colony.core.lines import Line
 from colony.core.ticket import Ref
 from colony.errors import UsageProblem
 from colony.host.chance import SystemChance
+from colony.host.files import make_folder
 from colony.tracker.protocol import Tracker
 
 
@@ -36,7 +37,7 @@ def fresh_file(settings: Settings) -> Path | None:
     file = file_of(settings.tracker.url)
     if file is None or file.exists():
         return None
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_folder(file.parent)
     return file
 
 
@@ -51,7 +52,7 @@ def check_person(settings: Settings) -> None:
     On a server the tokens say who is who.
     """
     tracker = settings.tracker
-    if not is_remote(settings) and tracker.person == tracker.user:
+    if not is_served(tracker.url) and tracker.person == tracker.user:
         raise UsageProblem(
             f"you and Colony itself would both be {tracker.user} in the tracker: set COLONY_PERSON "
             "to your own name (default: your login name), or COLONY_USER to another one for Colony"
@@ -73,5 +74,5 @@ def ref_of(project: str, number: str) -> Ref:
 
 def file_of(url: str) -> Path | None:
     """The file of an embedded tracker; None where it has none."""
-    path = url.removeprefix("sqlite:///")
-    return None if path in (url, ":memory:") else Path(path)
+    name = file_in(url)
+    return None if name is None else Path(name)

@@ -7,8 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from colony.cli.looking import is_remote, warning_of
+from colony.cli.looking import warning_of
 from colony.cli.verb import Context
+from colony.core.address import is_served
 from colony.tracker.protocol import Tracker
 from colony.tracker.records.reads import RecordReads
 
@@ -17,7 +18,7 @@ def tracker_of(context: Context, *, as_person: bool, create: bool = False) -> Tr
     """The tracker as the person at this shell or as Colony itself. `create`: the database is made
     where there is none; a server's never is."""
     settings = context.settings
-    if is_remote(settings):
+    if is_served(settings.tracker.url):
         from colony.flow.wiring.remote import open_remote
 
         return open_remote(settings, warning_of(context), as_person=as_person)
@@ -38,7 +39,7 @@ def looking_at_sessions(context: Context) -> Iterator[RecordReads]:
 
 def _record_reads(context: Context) -> RecordReads:
     settings = context.settings
-    if is_remote(settings):
+    if is_served(settings.tracker.url):
         from colony.flow.wiring.remote import remote_reader
 
         return remote_reader(settings, warning_of(context))

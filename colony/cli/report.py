@@ -14,8 +14,8 @@ from colony.cli.options import Post
 from colony.cli.verb import Context, verb, verbs
 from colony.core.lines import Line
 from colony.errors import ColonyError, Refused, UsageProblem
-from colony.flow.hold import Desk
-from colony.flow.reporting import Read, ReportRefused, post_file, read_file
+from colony.flow.hold import Holder
+from colony.flow.reporting import ReportFile, ReportRefused, post_file, read_file
 from colony.flow.wiring.sessions import schema
 from colony.host.clock import SystemClock
 
@@ -43,7 +43,7 @@ def report(context: Context, file: File, post: Post = False, unchecked: Unchecke
     if not post:
         return 0
     with as_colony(context) as tracker:
-        desk = Desk(
+        holder = Holder(
             tracker=tracker,
             clock=SystemClock(),
             ref=read.ref,
@@ -52,13 +52,13 @@ def report(context: Context, file: File, post: Post = False, unchecked: Unchecke
             ttl_ms=settings.lease.ttl * 1000,
             pause=time.sleep,
         )
-        return _post(context, desk, read, frozenset(view.registry.projects))
+        return _post(context, holder, read, frozenset(view.registry.projects))
 
 
-def _post(context: Context, desk: Desk, read: Read, known: frozenset[str]) -> int:
+def _post(context: Context, holder: Holder, read: ReportFile, known: frozenset[str]) -> int:
     written = False
     try:
-        for line in post_file(desk, read, known):
+        for line in post_file(holder, read, known):
             context.show.line(line)
             written = True
     except ColonyError as error:

@@ -18,11 +18,11 @@ from colony.core.spans import parse_span
 from colony.errors import Busy, NotFound, Refused, Unreachable, UsageProblem
 from colony.flow.pruning import Sweep
 from colony.flow.pruning import prune as remove
-from colony.flow.session_view import COLUMNS, Seen, cells, facts_line, in_full, told_in_full
+from colony.flow.session_view import COLUMNS, Viewer, cells, facts_line, in_full, told_in_full
 from colony.flow.sightings import (
-    Kept,
+    Elsewhere,
+    Here,
     Sighting,
-    Told,
     Unreadable,
     in_order,
     sighted,
@@ -123,23 +123,23 @@ def _number(flag: str, text: str) -> int:
 
 def _list(context: Context, last: int | None) -> int:
     place = context.settings.place
-    seen = Seen(place.host, SystemClock().wall_ms())
+    viewer = Viewer(place.host, SystemClock().wall_ms())
     here = sightings(place.runs_dir)
     others = _elsewhere(context, {one.session for one in here})
     everything = in_order((*here, *others))
     shown = (
         everything if last is None else everything[len(everything) - min(last, len(everything)) :]
     )
-    _table(context.show, [one for one in shown if not isinstance(one, Unreadable)], seen)
+    _table(context.show, [one for one in shown if not isinstance(one, Unreadable)], viewer)
     for one in shown:
         if isinstance(one, Unreadable):
-            context.show.line(facts_line(one, seen))
+            context.show.line(facts_line(one, viewer))
     context.show.line(_count(everything, len(shown)))
     return 0
 
 
-def _table(show: Show, found: Sequence[Kept | Told], seen: Seen) -> None:
-    rows = [Row(facts_line(one, seen), cells(one, seen)) for one in found]
+def _table(show: Show, found: Sequence[Here | Elsewhere], viewer: Viewer) -> None:
+    rows = [Row(facts_line(one, viewer), cells(one, viewer)) for one in found]
     if not any(row.cells[-1] for row in rows):
         # All of them are of this host: a column less.
         show.table(COLUMNS[:-1], [Row(row.line, row.cells[:-1]) for row in rows])
@@ -147,7 +147,7 @@ def _table(show: Show, found: Sequence[Kept | Told], seen: Seen) -> None:
         show.table(COLUMNS, rows)
 
 
-def _elsewhere(context: Context, known: Collection[str]) -> tuple[Told, ...]:
+def _elsewhere(context: Context, known: Collection[str]) -> tuple[Elsewhere, ...]:
     """What the tracker knows besides; that it cannot be asked hides nothing that lies here."""
     try:
         with looking_at_sessions(context) as tracker:
@@ -159,11 +159,11 @@ def _elsewhere(context: Context, known: Collection[str]) -> tuple[Told, ...]:
 
 
 def _count(found: tuple[Sighting, ...], shown: int) -> Line:
-    running = sum(isinstance(one, Kept) and one.running for one in found)
+    running = sum(isinstance(one, Here) and one.running for one in found)
     unreadable = sum(isinstance(one, Unreadable) for one in found)
-    others = sum(isinstance(one, Told) for one in found)
+    others = sum(isinstance(one, Elsewhere) for one in found)
     open_ = sum(
-        isinstance(one, Kept) and not one.running and one.facts.outcome is None for one in found
+        isinstance(one, Here) and not one.running and one.facts.outcome is None for one in found
     )
     told = [f"{len(found)} in all", f"{running} running"]
     told += [f"{open_} unfinished or not posted"] if open_ else []
@@ -185,16 +185,16 @@ def _count(found: tuple[Sighting, ...], shown: int) -> Line:
 
 def _one(context: Context, session: str) -> int:
     place = context.settings.place
-    seen = Seen(place.host, SystemClock().wall_ms())
+    viewer = Viewer(place.host, SystemClock().wall_ms())
     folder = RunFolder(place.runs_dir / session)
     if folder.path.is_symlink() or folder.path.exists():
         found = sighted(folder)
         if isinstance(found, Unreadable):
             raise Refused(f"{folder.path} cannot be read: {found.reason}")
-        for line in in_full(found, folder.path, seen):
+        for line in in_full(found, folder.path, viewer):
             context.show.line(line, "bold" if line.kind == "session" else "")
         return 0
-    for line in told_in_full(_told_of(context, session), seen):
+    for line in told_in_full(_told_of(context, session), viewer):
         context.show.line(line, "bold" if line.kind == "session" else "")
     return 0
 
@@ -205,8 +205,12 @@ def _told_of(context: Context, session: str) -> SessionRecord:
         try:
             return tracker.session(session)
         except NotFound:
-            runs = context.settings.place.runs_dir
-            raise NotFound(f"there is no session {session} in {runs}, nor in the tracker") from None
+            raise no_session(context, session) from None
+
+
+def no_session(context: Context, session: str) -> NotFound:
+    runs = context.settings.place.runs_dir
+    return NotFound(f"there is no session {session} in {runs}, nor in the tracker")
 
 
 # --- removing --------------------------------------------------------------------------------

@@ -10,13 +10,13 @@ import typer
 
 from colony.cli.opening import ref_of
 from colony.cli.reaching import looking_at_sessions
-from colony.cli.sessions import session_named
+from colony.cli.sessions import no_session, session_named
 from colony.cli.verb import Context, verb, verbs
 from colony.core.lines import Line
 from colony.core.ticket import Ref
 from colony.errors import NotFound
-from colony.flow.sightings import Kept, sightings
-from colony.flow.tailing import Watch, follow, follow_told
+from colony.flow.sightings import Here, sightings
+from colony.flow.tailing import Watcher, follow, follow_told
 from colony.flow.wiring.agents import agent_for
 from colony.host.clock import SystemClock
 from colony.host.journal import RunFolder
@@ -42,7 +42,7 @@ def tail(context: Context, session: First, number: Second = None, all_: All = Fa
     name = (
         session_named(session) if number is None else _session_of(context, ref_of(session, number))
     )
-    watch = Watch(
+    watcher = Watcher(
         host=place.host,
         clock=SystemClock(),
         pause=time.sleep,
@@ -51,15 +51,13 @@ def tail(context: Context, session: First, number: Second = None, all_: All = Fa
     )
     folder = RunFolder(place.runs_dir / name)
     if folder.path.is_symlink() or folder.path.exists():
-        _show(context, follow(folder, watch))
+        _show(context, follow(folder, watcher))
         return
     with looking_at_sessions(context) as tracker:
         try:
-            _show(context, follow_told(tracker, name, watch))
+            _show(context, follow_told(tracker, name, watcher))
         except NotFound:
-            raise NotFound(
-                f"there is no session {name} in {place.runs_dir}, nor in the tracker"
-            ) from None
+            raise no_session(context, name) from None
 
 
 def _show(context: Context, lines: Iterator[Line]) -> None:
@@ -77,7 +75,7 @@ def _session_of(context: Context, ref: Ref) -> str:
     here = [
         one
         for one in sightings(context.settings.place.runs_dir)
-        if isinstance(one, Kept) and one.facts.ticket == ref
+        if isinstance(one, Here) and one.facts.ticket == ref
     ]
     running = [one.session for one in here if one.running]
     if running:

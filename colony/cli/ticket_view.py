@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import datetime, tzinfo
+from datetime import tzinfo
 from typing import Final
 
+from colony.cli.local_time import when
 from colony.cli.machine import zone
 from colony.cli.show import Row, Show
 from colony.core.lines import Json, Line
@@ -40,7 +41,7 @@ def show_history(show: Show, history: History, tz: str, *, full: bool) -> None:
     ticket = history.ticket
     there = zone(tz)
     show.line(summed_up(ticket), "bold")
-    show.line(_note(f"opened by {ticket.author}, {_when(ticket.created_ms, there)}"), "dim")
+    show.line(_note(f"opened by {ticket.author}, {when(ticket.created_ms, there)}"), "dim")
     for told in _relations(ticket):
         show.line(_note(told))
     if ticket.summary.strip():
@@ -92,7 +93,7 @@ def _relations(ticket: Ticket) -> Iterator[str]:
 
 def _heading(event: Event, there: tzinfo, ticket: str) -> Line:
     who = f"{event.author} (machine)" if event.machine else event.author
-    text = f"{_when(event.at_ms, there)} · {who} · {happened(event)}"
+    text = f"{when(event.at_ms, there)} · {who} · {happened(event)}"
     facts: dict[str, Json] = {
         "event": event.id,
         "what": event.kind,
@@ -116,10 +117,3 @@ def _body(event: Event, *, full: bool) -> str:
 def _plain(text: str, *, machine: bool) -> str:
     """As it was meant to be read: Colony's texts are Markdown, with its signs escaped."""
     return _ESCAPED.sub(r"\1", text) if machine else text
-
-
-def _when(at_ms: int, there: tzinfo) -> str:
-    try:
-        return datetime.fromtimestamp(at_ms / 1000, there).strftime("%Y-%m-%d %H:%M %Z")
-    except (OverflowError, ValueError, OSError):
-        return f"{at_ms} ms"

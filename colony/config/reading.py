@@ -20,6 +20,7 @@ from colony.config.parts import (
     TrackerSettings,
     WorkSettings,
 )
+from colony.core.address import EMBEDDED, file_in
 from colony.core.lines import clip
 from colony.core.settings import (
     BY_NAME,
@@ -148,9 +149,9 @@ def _place(value: Mapping[str, Any], home: Path, machine: Machine) -> Place:
 
 def _tracker(value: Mapping[str, Any], home: Path, machine: Machine) -> TrackerSettings:
     url: str = value["tickets_url"]
-    file = url.removeprefix("sqlite:///")
-    if file not in (url, ":memory:"):
-        url = f"sqlite:///{home / file}"
+    file = file_in(url)
+    if file is not None:
+        url = f"{EMBEDDED}{home / file}"
 
     def file_of(name: str) -> Path | None:
         given: str | None = value[name]

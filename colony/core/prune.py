@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from colony.core.lines import clip
 from colony.core.session import Facts, phase_of
 from colony.core.spans import show_span
-from colony.core.ticket import Ref, State, Ticket
-
-CLOSED: frozenset[State] = frozenset({"done", "canceled"})
+from colony.core.ticket import CLOSED, Ref, Ticket
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Final
 from colony.core.ports import Range, parse_range
 from colony.core.project import AGENTS, PERMISSION_MODES, SECONDS_MAX, TURNS_MAX
 from colony.core.spelling import hint
-from colony.core.ticket import NAME_PATTERN
+from colony.core.ticket import HOST_PATTERN, NAME_PATTERN
 from colony.errors import Refused
 
 # --- kinds: a text becomes a value, or ValueError says what it must be ------------------------
@@ -116,7 +116,7 @@ def _project(text: str) -> str:
 
 
 def _host(text: str) -> str:
-    if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", text, re.ASCII) is None:
+    if re.fullmatch(HOST_PATTERN, text, re.ASCII) is None:
         raise ValueError("must be a name of letters, digits, dots and dashes")
     return text
 

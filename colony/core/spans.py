@@ -9,13 +9,14 @@ SECOND_MS: Final = 1000
 MINUTE_MS: Final = 60 * SECOND_MS
 HOUR_MS: Final = 60 * MINUTE_MS
 DAY_MS: Final = 24 * HOUR_MS
+WEEK_MS: Final = 7 * DAY_MS
 
-_UNITS: Final = {"": DAY_MS, "d": DAY_MS, "h": HOUR_MS, "m": MINUTE_MS}
-_SPAN: Final = re.compile(r"([0-9]{1,6})([dhm]?)", re.ASCII)
+_UNITS: Final = {"w": WEEK_MS, "d": DAY_MS, "": DAY_MS, "h": HOUR_MS, "m": MINUTE_MS}
+_SPAN: Final = re.compile(r"([0-9]{1,6})([wdhm]?)", re.ASCII)
 
 
 def parse_span(text: str) -> int | None:
-    """Milliseconds of `30d`, `12h`, `90m`, or `30`, which are days; None for anything else."""
+    """Milliseconds of `8w`, `30d`, `12h`, `90m`, or `30`, which are days; None: it is no span."""
     found = _SPAN.fullmatch(text.strip())
     return int(found[1]) * _UNITS[found[2]] if found else None
 

@@ -26,6 +26,8 @@ WHOLE: Final = "the answer"
 TOO_DEEP: Final = f"{WHOLE}: more than {DEPTH_MAX} lists and objects inside each other"
 
 _INT_DIGITS_MAX: Final = 18
+SAFE: Final = 2**53 - 1
+"""The largest whole number that every JSON program holds exactly."""
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _TOKEN: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
 

@@ -12,6 +12,8 @@ from typing import Final, Literal, TypeGuard, get_args
 
 State = Literal["open", "progress", "review", "pending", "done", "reopened", "canceled"]
 STATES: Final[tuple[State, ...]] = get_args(State)
+CLOSED: Final[frozenset[State]] = frozenset({"done", "canceled"})
+"""States that a person alone leads out of."""
 
 EventKind = Literal["created", "comment", "state", "edit", "link", "member", "file"]
 
@@ -22,6 +24,8 @@ LeaseKind = Literal[
 Role = Literal["admin", "edit", "use"]
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
 
+HOST_PATTERN: Final = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
+"""The name of a host that Colony runs on."""
 NAME_PATTERN: Final = r"[a-z0-9][a-z0-9.-]{0,63}"
 """What a project may be called (registry and tracker alike)."""
 

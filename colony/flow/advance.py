@@ -58,7 +58,7 @@ from colony.flow.evidence import (
     report_of,
 )
 from colony.flow.following import Doing, Follower
-from colony.flow.hold import Desk, Keeper, patiently
+from colony.flow.hold import Holder, Keeper, patiently
 from colony.flow.news import News
 from colony.flow.part import ANSWER, Watch, run_part, settle_part
 from colony.flow.take import Hold, regain, take
@@ -89,7 +89,7 @@ class Session:
         self.news = News(bench)
         self._keeper: Keeper | None = None
         self._written = facts.lease
-        self.desk = Desk(
+        self.holder = Holder(
             tracker=bench.tracker,
             clock=bench.place.clock,
             ref=facts.ticket,
@@ -124,7 +124,7 @@ class Session:
         """Hold the lease of the facts from now on; where it is lost, that is written down."""
         self.release()
         try:
-            found = regain(self.desk, self.facts)
+            found = regain(self.holder, self.facts)
         except NotFound:
             self._gone()
             return
@@ -148,7 +148,7 @@ class Session:
         self._written = held.lease
         heartbeat_ms, wake = self.facts.setup.heartbeat_ms, self.bench.place.signals.wake
         self._keeper = Keeper(
-            self.desk, held.lease, held.trusted_s, heartbeat_ms, wake, self.news.tell
+            self.holder, held.lease, held.trusted_s, heartbeat_ms, wake, self.news.tell
         )
         self._keeper.start()
 
@@ -160,7 +160,7 @@ class Session:
     # --- the steps ---------------------------------------------------------------------------
 
     def take(self, _: Take) -> None:
-        facts, held = take(self.desk, self.bench.view, self._write_brief, self.facts)
+        facts, held = take(self.holder, self.bench.view, self._write_brief, self.facts)
         self.save(facts)
         self.hold(held)
         self.bench.emit(telling.leased(facts))
@@ -317,7 +317,7 @@ class Session:
 
     def compose(self, step: Compose) -> None:
         history = patiently(
-            self.desk, lambda: self.desk.tracker.ticket(self.desk.ref), posting.PATIENCE_S
+            self.holder, lambda: self.holder.tracker.ticket(self.holder.ref), posting.PATIENCE_S
         )
         known = frozenset(self.bench.view.registry.projects)
         judged = judged_of(self.bench, self.facts)
@@ -327,7 +327,7 @@ class Session:
     def send(self, step: Send) -> None:
         lease = self.facts.lease
         sending = posting.Sending(lease.token if lease else None, self.facts.outbox)
-        effect, line = posting.send(self.desk, sending, step.effect)
+        effect, line = posting.send(self.holder, sending, step.effect)
         self.save(effect_done(self.facts, effect))
         self.bench.emit(line)
 

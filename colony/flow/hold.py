@@ -33,8 +33,8 @@ QUIET_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
-    """What it takes to write to one ticket for one session."""
+class Holder:
+    """A session at its ticket, and what it takes to write to it."""
 
     tracker: Tracker
     clock: Clock
@@ -70,12 +70,12 @@ class Lost:
 Write = Callable[[Guard], Written | Conflict]
 
 
-def patiently(desk: Desk, ask: Callable[[], T], within_s: float) -> T:
+def patiently(holder: Holder, ask: Callable[[], T], within_s: float) -> T:
     """`ask()`, repeated with growing pauses while no answer comes, for `within_s` at most.
 
     `NoAnswer`: it may have happened. `Busy`: it did not, not once.
     """
-    deadline = desk.clock.boot_s() + within_s
+    deadline = holder.clock.boot_s() + within_s
     pause = FIRST_PAUSE_S
     unknown: NoAnswer | None = None
     while True:
@@ -84,22 +84,22 @@ def patiently(desk: Desk, ask: Callable[[], T], within_s: float) -> T:
         except (NoAnswer, Busy) as error:
             if isinstance(error, NoAnswer):
                 unknown = error
-            if desk.clock.boot_s() + pause > deadline:
+            if holder.clock.boot_s() + pause > deadline:
                 raise unknown or error from None
-            desk.pause(pause)
+            holder.pause(pause)
             pause = min(pause * 2, LONGEST_PAUSE_S)
 
 
-def guarded(desk: Desk, write: Write, token: int, within_s: float) -> Sent | Lost:
+def guarded(holder: Holder, write: Write, token: int, within_s: float) -> Sent | Lost:
     """Write while the lease is ours: a person's comment in between is no loss, a move is."""
     while True:
-        history = patiently(desk, lambda: desk.tracker.ticket(desk.ref), within_s)
-        standing = standings.standing_of(history, desk.session, token)
+        history = patiently(holder, lambda: holder.tracker.ticket(holder.ref), within_s)
+        standing = standings.standing_of(history, holder.session, token)
         if standing != "mine":
             return Lost(standing, history)
         guard = Guard(event=history.ticket.last_event)
-        sent_s = desk.clock.boot_s()
-        answer = patiently(desk, functools.partial(write, guard), within_s)
+        sent_s = holder.clock.boot_s()
+        answer = patiently(holder, functools.partial(write, guard), within_s)
         if isinstance(answer, Written):
             return Sent(answer, sent_s)
 
@@ -131,7 +131,7 @@ class Keeper:
 
     def __init__(
         self,
-        desk: Desk,
+        holder: Holder,
         lease: LeaseFacts,
         trusted_s: float,
         heartbeat_ms: int,
@@ -141,11 +141,11 @@ class Keeper:
         """`tell` is called between renewals, never when one is near, and must not wait."""
         # The thread must never run into the owner's own way of stopping: it waits by its event.
         self._stop = threading.Event()
-        self._desk = replace(desk, pause=self._pause)
-        self._heartbeat_s = renewal_at(0, round(desk.trust_s * 1000), heartbeat_ms) / 1000
+        self._holder = replace(holder, pause=self._pause)
+        self._heartbeat_s = renewal_at(0, round(holder.trust_s * 1000), heartbeat_ms) / 1000
         self._wake = wake
         self._tell = tell
-        self._renewed_s = trusted_s - desk.trust_s
+        self._renewed_s = trusted_s - holder.trust_s
         self._thread = threading.Thread(target=self._run, name="lease", daemon=True)
         self.lease = lease
         self.trusted_s = trusted_s
@@ -161,20 +161,20 @@ class Keeper:
 
     def over(self) -> bool:
         """The lease is lost, or can no longer be trusted to be ours."""
-        return self.lost is not None or self._desk.clock.boot_s() >= self.trusted_s
+        return self.lost is not None or self._holder.clock.boot_s() >= self.trusted_s
 
     def _run(self) -> None:
         due = self._renewed_s + self._heartbeat_s
         while self.lost is None and not self.over():
             # Short slices: the thread's clock stands still in suspend, the boot clock does not.
-            if self._stop.wait(min(1.0, max(0.01, due - self._desk.clock.boot_s()))):
+            if self._stop.wait(min(1.0, max(0.01, due - self._holder.clock.boot_s()))):
                 return
-            left_s = due - self._desk.clock.boot_s()
+            left_s = due - self._holder.clock.boot_s()
             if left_s > QUIET_S:
                 self._tell()
             if left_s > 0:
                 continue
-            due = self._desk.clock.boot_s() + self._renew()
+            due = self._holder.clock.boot_s() + self._renew()
         self._wake()
 
     def _pause(self, seconds: float) -> None:
@@ -183,9 +183,9 @@ class Keeper:
 
     def _renew(self) -> float:
         """One renewal; the seconds until the next try."""
-        retry_s = max(1.0, self._desk.ttl_ms / 40_000)
+        retry_s = max(1.0, self._holder.ttl_ms / 40_000)
         try:
-            answer = renew(self._desk, self.lease, within_s=retry_s)
+            answer = renew(self._holder, self.lease, within_s=retry_s)
         except NotFound:
             self.lost = "moved"
             return 0.0
@@ -195,24 +195,24 @@ class Keeper:
             self.lost = answer.standing
             return 0.0
         self.lease, sent_s = answer
-        self.trusted_s = sent_s + self._desk.trust_s
+        self.trusted_s = sent_s + self._holder.trust_s
         self._wake()
         return self._heartbeat_s
 
 
-def renew(desk: Desk, lease: LeaseFacts, within_s: float) -> tuple[LeaseFacts, float] | Lost:
+def renew(holder: Holder, lease: LeaseFacts, within_s: float) -> tuple[LeaseFacts, float] | Lost:
     """One renewal comment: the lease as renewed, and when it was sent.
 
     Its number comes from the history, not from memory: a renewal whose answer was lost is there.
     """
-    history = patiently(desk, lambda: desk.tracker.ticket(desk.ref), within_s)
-    count = renewals_in(history, desk.session) + 1
-    until_ms = desk.tracker.now_ms() + desk.ttl_ms
-    text = lease_texts.renewed(desk.session, desk.host, until_ms)
-    key = f"{desk.session}:renew:{count}"
+    history = patiently(holder, lambda: holder.tracker.ticket(holder.ref), within_s)
+    count = renewals_in(history, holder.session) + 1
+    until_ms = holder.tracker.now_ms() + holder.ttl_ms
+    text = lease_texts.renewed(holder.session, holder.host, until_ms)
+    key = f"{holder.session}:renew:{count}"
     answer = guarded(
-        desk,
-        lambda guard: desk.tracker.comment(desk.ref, text, key=key, guard=guard),
+        holder,
+        lambda guard: holder.tracker.comment(holder.ref, text, key=key, guard=guard),
         lease.token,
         within_s,
     )

@@ -18,23 +18,23 @@ IN_PROGRESS: Final[frozenset[State]] = frozenset({"progress"})
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class InProgress:
     """A ticket in progress, with the lease that its history shows."""
 
     history: History
     held: Lease | Ended | None
 
 
-def leases(tracker: Tracker) -> tuple[Seen, ...]:
+def leases(tracker: Tracker) -> tuple[InProgress, ...]:
     """Every ticket in progress."""
     found = []
     for row in tracker.tickets(states=IN_PROGRESS):
         history = tracker.ticket(row.ref)
-        found.append(Seen(history, lease_of(history.events)))
+        found.append(InProgress(history, lease_of(history.events)))
     return tuple(found)
 
 
-def lines(seen: tuple[Seen, ...], now_ms: int) -> Iterator[Line]:
+def lines(seen: tuple[InProgress, ...], now_ms: int) -> Iterator[Line]:
     """One line a ticket, then how many."""
     for each in seen:
         yield _line(each, now_ms)
@@ -42,7 +42,7 @@ def lines(seen: tuple[Seen, ...], now_ms: int) -> Iterator[Line]:
     yield Line("leases", f"{len(seen)} in progress, {dead} dead", facts={"dead": dead})
 
 
-def _line(each: Seen, now_ms: int) -> Line:
+def _line(each: InProgress, now_ms: int) -> Line:
     ref = str(each.history.ticket.ref)
     match each.held:
         case None:
@@ -71,7 +71,7 @@ def _told(lease: Lease, now_ms: int) -> str:
 
 
 def give_back(
-    tracker: Tracker, seen: tuple[Seen, ...], lives: Callable[[Ref, Lease], str | None]
+    tracker: Tracker, seen: tuple[InProgress, ...], lives: Callable[[Ref, Lease], str | None]
 ) -> Iterator[Line]:
     """Give dead leases back. `lives` says why a session that this host knows is not dead.
 

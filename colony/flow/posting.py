@@ -18,7 +18,7 @@ from colony.core.standing import Standing, standing_of
 from colony.core.ticket import Event, History, Ref
 from colony.core.verdict import Ruled
 from colony.errors import Invalid, NotFound
-from colony.flow.hold import Desk, patiently
+from colony.flow.hold import Holder, patiently
 from colony.tracker.protocol import ANY, Conflict, Guard, Written
 
 PATIENCE_S: Final = 300.0
@@ -125,43 +125,45 @@ class Sending:
         return {each.name: (each.made, each.url) for each in self.outbox if each.made is not None}
 
 
-def send(desk: Desk, sending: Sending, effect: Effect) -> tuple[Effect, Line]:
+def send(holder: Holder, sending: Sending, effect: Effect) -> tuple[Effect, Line]:
     """One effect, as it is after sending: done, or skipped with the reason. The line tells it.
 
     Safe to repeat at any moment: whatever happened before, the same key answers the same.
     """
     try:
-        done = _SENDERS[effect.kind](desk, sending, effect)
+        done = _SENDERS[effect.kind](holder, sending, effect)
     except NotFound:
         done = replace(effect, status="skipped", why=GONE)
-    return done, _line(desk, done)
+    return done, _line(holder, done)
 
 
-def _standing(desk: Desk, sending: Sending) -> tuple[Standing, History]:
-    history = patiently(desk, lambda: desk.tracker.ticket(desk.ref), PATIENCE_S)
+def _standing(holder: Holder, sending: Sending) -> tuple[Standing, History]:
+    history = patiently(holder, lambda: holder.tracker.ticket(holder.ref), PATIENCE_S)
     if sending.token is None:
         return "moved", history
-    return standing_of(history, desk.session, sending.token), history
+    return standing_of(history, holder.session, sending.token), history
 
 
-def _create(desk: Desk, sending: Sending, effect: Effect) -> Effect:
+def _create(holder: Holder, sending: Sending, effect: Effect) -> Effect:
     assert effect.new is not None
     new = effect.new
-    if _standing(desk, sending)[0] == "taken":
+    if _standing(holder, sending)[0] == "taken":
         return replace(effect, status="skipped", why=LATE)
     created = patiently(
-        desk, lambda: desk.tracker.create(new, key=_key(desk, effect.name)), PATIENCE_S
+        holder, lambda: holder.tracker.create(new, key=_key(holder, effect.name)), PATIENCE_S
     )
     return replace(effect, status="done", made=created.ticket.ref, url=created.ticket.url)
 
 
-def _block(desk: Desk, sending: Sending, effect: Effect) -> Effect:
+def _block(holder: Holder, sending: Sending, effect: Effect) -> Effect:
     by = next(each.made for each in sending.outbox if each.name == effect.by)
-    if by is None or by == desk.ref or _standing(desk, sending)[0] == "taken":
+    if by is None or by == holder.ref or _standing(holder, sending)[0] == "taken":
         return replace(effect, status="skipped", why=LATE)
     try:
         patiently(
-            desk, lambda: desk.tracker.block(desk.ref, by, key=_key(desk, effect.name)), PATIENCE_S
+            holder,
+            lambda: holder.tracker.block(holder.ref, by, key=_key(holder, effect.name)),
+            PATIENCE_S,
         )
     except Invalid as error:
         # A person linked the two the other way round: what they decided stands.
@@ -169,51 +171,51 @@ def _block(desk: Desk, sending: Sending, effect: Effect) -> Effect:
     return replace(effect, status="done")
 
 
-def _comment(desk: Desk, sending: Sending, effect: Effect) -> Effect:
+def _comment(holder: Holder, sending: Sending, effect: Effect) -> Effect:
     """A person's move is no reason to drop what was found; a lost lease files it as late."""
     text = fill(effect.text, sending.made)
-    key = _key(desk, effect.name)
+    key = _key(holder, effect.name)
 
     def write(guard: Guard) -> Written | Conflict:
-        return desk.tracker.comment(desk.ref, text, key=key, guard=guard)
+        return holder.tracker.comment(holder.ref, text, key=key, guard=guard)
 
     while True:
-        standing, history = _standing(desk, sending)
+        standing, history = _standing(holder, sending)
         taken = standing == "taken"
         guard = NEVER if taken else Guard(event=history.ticket.last_event)
-        answer = patiently(desk, functools.partial(write, guard), PATIENCE_S)
+        answer = patiently(holder, functools.partial(write, guard), PATIENCE_S)
         if isinstance(answer, Written):
             why = MOVED if standing == "moved" else ""
             return replace(effect, status="done", why=why, event=answer.event)
         if taken:
-            return _late(desk, effect)
+            return _late(holder, effect)
 
 
-def _late(desk: Desk, effect: Effect) -> Effect:
-    key = _key(desk, f"{effect.name}:late")
+def _late(holder: Holder, effect: Effect) -> Effect:
+    key = _key(holder, f"{effect.name}:late")
     answer = patiently(
-        desk,
-        lambda: desk.tracker.comment(desk.ref, effect.late_text, key=key, guard=ANY),
+        holder,
+        lambda: holder.tracker.comment(holder.ref, effect.late_text, key=key, guard=ANY),
         PATIENCE_S,
     )
     event = answer.event if isinstance(answer, Written) else 0
     return replace(effect, status="done", why=LATE, event=event)
 
 
-def _move(desk: Desk, sending: Sending, effect: Effect) -> Effect:
+def _move(holder: Holder, sending: Sending, effect: Effect) -> Effect:
     """The state, last of all, and only while the ticket is this session's."""
     assert effect.state is not None
     state, text = effect.state, fill(effect.text, sending.made)
-    key = _key(desk, effect.name)
+    key = _key(holder, effect.name)
 
     def write(guard: Guard) -> Written | Conflict:
-        return desk.tracker.move(desk.ref, state, key=key, text=text, guard=guard)
+        return holder.tracker.move(holder.ref, state, key=key, text=text, guard=guard)
 
     while True:
-        history = patiently(desk, lambda: desk.tracker.ticket(desk.ref), PATIENCE_S)
-        mine = _may_move(desk, sending, history)
+        history = patiently(holder, lambda: holder.tracker.ticket(holder.ref), PATIENCE_S)
+        mine = _may_move(holder, sending, history)
         guard = Guard(event=history.ticket.last_event) if mine else NEVER
-        answer = patiently(desk, functools.partial(write, guard), PATIENCE_S)
+        answer = patiently(holder, functools.partial(write, guard), PATIENCE_S)
         if isinstance(answer, Written):
             return replace(effect, status="done", event=answer.event)
         if not mine:
@@ -221,16 +223,16 @@ def _move(desk: Desk, sending: Sending, effect: Effect) -> Effect:
             return replace(effect, status="skipped", why=why)
 
 
-def _may_move(desk: Desk, sending: Sending, history: History) -> bool:
+def _may_move(holder: Holder, sending: Sending, history: History) -> bool:
     ticket = history.ticket
-    return sending.token is not None and is_mine(ticket.state, history.events, desk.session)
+    return sending.token is not None and is_mine(ticket.state, history.events, holder.session)
 
 
-def _key(desk: Desk, name: str) -> str:
-    return f"{desk.session}:{name}"
+def _key(holder: Holder, name: str) -> str:
+    return f"{holder.session}:{name}"
 
 
-_SENDERS: Final[Mapping[str, Callable[[Desk, Sending, Effect], Effect]]] = {
+_SENDERS: Final[Mapping[str, Callable[[Holder, Sending, Effect], Effect]]] = {
     "create": _create,
     "block": _block,
     "comment": _comment,
@@ -238,8 +240,8 @@ _SENDERS: Final[Mapping[str, Callable[[Desk, Sending, Effect], Effect]]] = {
 }
 
 
-def _line(desk: Desk, effect: Effect) -> Line:
-    ticket, session = str(desk.ref), desk.session
+def _line(holder: Holder, effect: Effect) -> Line:
+    ticket, session = str(holder.ref), holder.session
     what = {
         "create": f"{'question' if effect.new and effect.new.state == 'pending' else 'ticket'} "
         f"{effect.made}: {effect.new.subject if effect.new else ''}",

@@ -13,7 +13,7 @@ from colony.core.spans import show_bytes
 from colony.core.ticket import Ref, Ticket
 from colony.errors import Busy, ColonyError
 from colony.flow.runs import home_locked
-from colony.flow.sightings import Kept, Unreadable, sighted, sightings
+from colony.flow.sightings import Here, Unreadable, sighted, sightings
 from colony.host.discarding import put_away, put_away_before, remove_away
 from colony.host.journal import RunFolder
 from colony.host.lock import lock_found
@@ -62,7 +62,7 @@ class _Pruning:
             size = size_of(self._sweep.runs / away)
             yield self._remove(session, "an earlier removal was cut off", away, size)
 
-    def judged(self, one: Kept | Unreadable, newer: int) -> Line:
+    def judged(self, one: Here | Unreadable, newer: int) -> Line:
         if isinstance(one, Unreadable):
             return self._keep(one, f"it cannot be read: {one.reason}")
         why = self._why_kept(one, newer)
@@ -89,12 +89,12 @@ class _Pruning:
             again = sighted(folder)
             if isinstance(again, Unreadable):
                 raise Needed(f"it cannot be read: {again.reason}")
-            why = self._why_kept(Kept(again.facts, running=False), newer)
+            why = self._why_kept(Here(again.facts, running=False), newer)
             if why:
                 raise Needed(why)
             return put_away(folder)
 
-    def _why_kept(self, one: Kept, newer: int) -> str:
+    def _why_kept(self, one: Here, newer: int) -> str:
         if one.running:
             return "it is running"
         why = needed(one.facts, self._sweep.tickets)
@@ -120,9 +120,9 @@ class _Pruning:
         text = f"{session} {word} ({_bytes(size)}): {why}"
         return Line("session", text, ticket or None, session, facts=facts)
 
-    def _keep(self, one: Kept | Unreadable, why: str) -> Line:
+    def _keep(self, one: Here | Unreadable, why: str) -> Line:
         self._kept += 1
-        ticket = str(one.facts.ticket) if isinstance(one, Kept) else None
+        ticket = str(one.facts.ticket) if isinstance(one, Here) else None
         facts: dict[str, Json] = {"removed": False, "why": why}
         return Line("session", f"{one.session} kept: {why}", ticket, one.session, facts=facts)
 

@@ -22,7 +22,7 @@ from colony.core.strict_json import Problems, load_json
 from colony.core.ticket import History, Ref
 from colony.errors import ColonyError, NotFound, Refused
 from colony.flow.bench import Emit, Schema
-from colony.flow.hold import Desk
+from colony.flow.hold import Holder
 from colony.flow.posting import Sending, send
 from colony.flow.take import salvage
 from colony.host.files import read_bytes
@@ -42,7 +42,7 @@ class PostRefused(Refused):
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ReportFile:
     """A valid report, and the bytes that its hash is of."""
 
     report: Report
@@ -53,7 +53,7 @@ class Read:
     """As it stands in the file."""
 
 
-def read_file(path: Path, schema: Schema, registry: Registry, emit: Emit) -> Read:
+def read_file(path: Path, schema: Schema, registry: Registry, emit: Emit) -> ReportFile:
     """The report of a file. `ReportRefused` after every problem has been told."""
     raw = read_bytes(path, REPORT_MAX)
     if raw is None:
@@ -78,7 +78,7 @@ def read_file(path: Path, schema: Schema, registry: Registry, emit: Emit) -> Rea
     emit(Line("report.ok", f"{ref} {found.session}{complete}", str(ref), found.session))
     for note in notes(found, registry.projects):
         emit(Line("report.problem", f"note: {note}", str(ref)))
-    return Read(found, ref, live, hashlib.sha256(raw).hexdigest(), data)
+    return ReportFile(found, ref, live, hashlib.sha256(raw).hexdigest(), data)
 
 
 def _refused(path: Path, problems: Problems, emit: Emit) -> ReportRefused:
@@ -89,9 +89,9 @@ def _refused(path: Path, problems: Problems, emit: Emit) -> ReportRefused:
     return ReportRefused(f"{count} problem(s)")
 
 
-def post_file(desk: Desk, read: Read, known: frozenset[str]) -> Iterator[Line]:
+def post_file(holder: Holder, read: ReportFile, known: frozenset[str]) -> Iterator[Line]:
     """Write what no controller saw. Done before: `HAVE`. Again goes on where it stopped."""
-    history = desk.tracker.ticket(read.ref)
+    history = holder.tracker.ticket(read.ref)
     posted = _posted(history, read.report.session)
     short = read.sha256[:12]
     if posted is not None and posted.sha256 != short:
@@ -100,42 +100,47 @@ def post_file(desk: Desk, read: Read, known: frozenset[str]) -> Iterator[Line]:
         )
     if posted is not None:
         yield Line("have", f"report {short} on {read.ref}", str(read.ref), read.report.session)
-    hold = salvage(desk, history) if posted is None else None
-    _tell(desk, read)
-    history = desk.tracker.ticket(read.ref)
+    hold = salvage(holder, history) if posted is None else None
+    _tell(holder, read)
+    history = holder.tracker.ticket(read.ref)
     token = hold.lease.token if hold else None
-    effects = outbox.unchecked(_closing(desk, read, history, known), read.report)
+    effects = outbox.unchecked(_closing(holder, read, history, known), read.report)
     if posted is not None:
         # What was interrupted after its comment still has to move the ticket.
         mine = is_mine(history.ticket.state, history.events, read.report.session)
         left = ("create", "block", "move") if mine else ("create", "block")
         effects = tuple(each for each in effects if each.kind in left)
         token = 0 if mine else None
-    for line in _sent(desk, effects, token):
+    for line in _sent(holder, effects, token):
         again = posted is not None and line.kind == "posted"
         yield replace(line, kind="have") if again else line
 
 
-def _tell(desk: Desk, read: Read) -> None:
+def _tell(holder: Holder, read: ReportFile) -> None:
     """Its row, so that `deployed` finds the report on any host. A row that has one stays."""
     try:
-        row = desk.tracker.session(desk.session)
+        row = holder.tracker.session(holder.session)
     except NotFound:
-        now_ms = desk.tracker.now_ms()
+        now_ms = holder.tracker.now_ms()
         row = SessionRecord(
-            desk.session, read.ref, desk.host, "ended", ended_ms=now_ms, outcome="posted by hand"
+            holder.session,
+            read.ref,
+            holder.host,
+            "ended",
+            ended_ms=now_ms,
+            outcome="posted by hand",
         )
     if row.report is None:
         # News: what cannot be told now is told when the report is posted again.
         with contextlib.suppress(ColonyError):
-            desk.tracker.put_session(replace(row, report=read.data))
+            holder.tracker.put_session(replace(row, report=read.data))
 
 
-def _sent(desk: Desk, effects: tuple[Effect, ...], token: int | None) -> Iterator[Line]:
+def _sent(holder: Holder, effects: tuple[Effect, ...], token: int | None) -> Iterator[Line]:
     for at, effect in enumerate(effects):
         if effect.status != "planned":
             continue
-        done, line = send(desk, Sending(token, effects), effect)
+        done, line = send(holder, Sending(token, effects), effect)
         effects = (*effects[:at], done, *effects[at + 1 :])
         yield line
 
@@ -148,14 +153,14 @@ def _posted(history: History, session: str) -> ReportLine | None:
     return None
 
 
-def _closing(desk: Desk, read: Read, history: History, known: frozenset[str]) -> Closing:
+def _closing(holder: Holder, read: ReportFile, history: History, known: frozenset[str]) -> Closing:
     ticket = history.ticket
     return Closing(
         ticket=read.ref,
         url=ticket.url,
         state=ticket.state,
         session=read.report.session,
-        host=desk.host,
+        host=holder.host,
         live=read.live,
         known=known,
         sha256=read.sha256,

@@ -14,7 +14,7 @@ from colony.core.outbox import Effect
 from colony.core.records import SessionRecord
 from colony.core.session import Facts, PartFacts, phase_of
 from colony.core.spans import brief_span, show_bytes, show_span
-from colony.flow.sightings import Kept, Sighting, Told, Unreadable
+from colony.flow.sightings import Elsewhere, Here, Sighting, Unreadable
 from colony.host.sizes import Size, size_of
 
 ENTRIES_MAX: Final = 5
@@ -26,7 +26,7 @@ WORDS_MAX: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Viewer:
     """From where, and when."""
 
     host: str
@@ -38,27 +38,27 @@ class Seen:
 COLUMNS: Final = ("session", "ticket", "stands", "age", "took", "cost", "on host")
 
 
-def cells(one: Kept | Told, seen: Seen) -> tuple[str, ...]:
+def cells(one: Here | Elsewhere, viewer: Viewer) -> tuple[str, ...]:
     """What a list shows of it, a column each: narrow enough that no name is ever cut. The host
     stands there only where it is another one."""
     match one:
-        case Kept(facts, running):
-            stand = stand_of(facts, seen.host, seen.now_ms, running=running)
-            here = facts.host.casefold() == seen.host.casefold()
+        case Here(facts, running):
+            stand = stand_of(facts, viewer.host, viewer.now_ms, running=running)
+            here = facts.host.casefold() == viewer.host.casefold()
             return (
                 facts.session,
                 str(facts.ticket),
                 stand.word,
-                brief_span(seen.now_ms - facts.started_ms),
-                _took(facts, seen.now_ms, running=running),
+                brief_span(viewer.now_ms - facts.started_ms),
+                _took(facts, viewer.now_ms, running=running),
                 _cost(facts),
                 "" if here else clip(facts.host, 20),
             )
-        case Told(record):
-            return _cells_told(record, seen)
+        case Elsewhere(record):
+            return _cells_told(record, viewer)
 
 
-def _cells_told(record: SessionRecord, seen: Seen) -> tuple[str, ...]:
+def _cells_told(record: SessionRecord, viewer: Viewer) -> tuple[str, ...]:
     began, ended = record.started_ms, record.ended_ms
     until = ended if ended is not None else record.updated_ms
     going = "running" if ended is None and record.phase != "ended" else "ended"
@@ -66,22 +66,22 @@ def _cells_told(record: SessionRecord, seen: Seen) -> tuple[str, ...]:
         clip(record.id, 40),
         str(record.ref),
         clip(record.outcome, 20) or going,
-        "" if began is None else brief_span(seen.now_ms - began),
+        "" if began is None else brief_span(viewer.now_ms - began),
         "" if began is None else brief_span(until - began),
         f"${record.cost_usd:.2f}",
         clip(record.host, 20),
     )
 
 
-def facts_line(one: Sighting, seen: Seen) -> Line:
+def facts_line(one: Sighting, viewer: Viewer) -> Line:
     """The same, for programs; its text is that of the columns."""
     match one:
-        case Kept(facts, running):
-            more = _json_of(facts, seen, running=running)
-            text = _joined(cells(one, seen))
+        case Here(facts, running):
+            more = _json_of(facts, viewer, running=running)
+            text = _joined(cells(one, viewer))
             return Line("session", text, str(facts.ticket), facts.session, facts=more)
-        case Told(record):
-            return _told_line(record, _joined(cells(one, seen)))
+        case Elsewhere(record):
+            return _told_line(record, _joined(cells(one, viewer)))
         case Unreadable(session, reason):
             bad: dict[str, Json] = {"unreadable": reason, "here": True}
             text = f"{session} UNREADABLE: {clip(reason, WORDS_MAX)}"
@@ -101,12 +101,12 @@ def _told_line(record: SessionRecord, text: str) -> Line:
     return Line("session", text, str(record.ref), record.id, facts=told)
 
 
-def told_in_full(record: SessionRecord, seen: Seen) -> Iterator[Line]:
+def told_in_full(record: SessionRecord, viewer: Viewer) -> Iterator[Line]:
     """A session of another host, as far as the tracker was told of it."""
     cost = f"${record.cost_usd:.2f}"
     phase = clip(record.phase, 40) + (f": {clip(record.outcome, 60)}" if record.outcome else "")
     yield _told_line(record, f"{clip(record.id, 40)} {record.ref} {phase} · {cost}")
-    told = show_span(seen.now_ms - record.updated_ms)
+    told = show_span(viewer.now_ms - record.updated_ms)
     host = clip(record.host, 60)
     for text in (
         f"on host {host}, told {told} ago",
@@ -120,8 +120,8 @@ def told_in_full(record: SessionRecord, seen: Seen) -> Iterator[Line]:
             yield Line("session.text", text, str(record.ref), record.id)
 
 
-def _json_of(facts: Facts, seen: Seen, *, running: bool) -> dict[str, Json]:
-    stand = stand_of(facts, seen.host, seen.now_ms, running=running)
+def _json_of(facts: Facts, viewer: Viewer, *, running: bool) -> dict[str, Json]:
+    stand = stand_of(facts, viewer.host, viewer.now_ms, running=running)
     return {
         "host": facts.host, "phase": phase_of(facts),
         "outcome": str(facts.outcome) if facts.outcome else None,
@@ -147,33 +147,33 @@ def _cost(facts: Facts) -> str:
 # --- one in full -----------------------------------------------------------------------------
 
 
-def in_full(one: Kept, folder: Path, seen: Seen) -> Iterator[Line]:
+def in_full(one: Here, folder: Path, viewer: Viewer) -> Iterator[Line]:
     """Head, parts, lease, report and verdict, outbox, files; last where it stands."""
     facts = one.facts
-    stand = stand_of(facts, seen.host, seen.now_ms, running=one.running)
-    yield _head(facts, stand, seen, running=one.running)
+    stand = stand_of(facts, viewer.host, viewer.now_ms, running=one.running)
+    yield _head(facts, stand, viewer, running=one.running)
     for part in facts.parts:
-        yield from _part(facts, part, seen)
+        yield from _part(facts, part, viewer)
     for text in (*_state(facts), *_outbox(facts.outbox), *_files(folder)):
         yield _text(facts, text)
     yield _text(facts, stand.text + (f" — {stand.remedy}" if stand.remedy else ""))
 
 
-def _head(facts: Facts, stand: Stand, seen: Seen, *, running: bool) -> Line:
-    took = _took(facts, seen.now_ms, running=running)
+def _head(facts: Facts, stand: Stand, viewer: Viewer, *, running: bool) -> Line:
+    took = _took(facts, viewer.now_ms, running=running)
     text = (
         f"{facts.session} {facts.ticket} {phase_of(facts)}: {stand.word} ·"
         f" began {utc(facts.started_ms)}{' · ' + took if took else ''} · {_cost(facts)}"
         f" · {facts.steps} steps · host {clip(facts.host, 60)}"
         f" · {'posts' if facts.post else 'does not post by itself'}"
     )
-    more = _json_of(facts, seen, running=running)
+    more = _json_of(facts, viewer, running=running)
     return Line("session", text, str(facts.ticket), facts.session, facts=more)
 
 
-def _part(facts: Facts, part: PartFacts, seen: Seen) -> Iterator[Line]:
+def _part(facts: Facts, part: PartFacts, viewer: Viewer) -> Iterator[Line]:
     runner = facts.setup.runner(part.kind)
-    until = part.ended_ms if part.ended_ms is not None else seen.now_ms
+    until = part.ended_ms if part.ended_ms is not None else viewer.now_ms
     ended = str(part.ended) if part.ended is not None else "not ended"
     cost = f"${part.cost_usd:.2f}" if part.cost_known else "cost not known"
     denied = f" · {len(part.denials)} denied" if part.denials else ""

@@ -16,7 +16,7 @@ from colony.tracker.records.reads import RecordReads
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class Here:
     """A session whose facts are in a run folder of this home."""
 
     facts: Facts
@@ -36,7 +36,7 @@ class Unreadable:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Elsewhere:
     """A session of another host, as the tracker was told of it."""
 
     record: SessionRecord
@@ -46,10 +46,10 @@ class Told:
         return self.record.id
 
 
-Sighting = Kept | Unreadable | Told
+Sighting = Here | Unreadable | Elsewhere
 
 
-def sighted(folder: RunFolder) -> Kept | Unreadable:
+def sighted(folder: RunFolder) -> Here | Unreadable:
     """What one run folder says."""
     facts = facts_of(folder)
     if facts is None:
@@ -59,24 +59,26 @@ def sighted(folder: RunFolder) -> Kept | Unreadable:
     if facts.session != folder.session:
         return Unreadable(folder.session, f"it holds session {facts.session}")
     # Only of what is written down: who makes a folder has not locked it yet.
-    return Kept(facts, running=facts.outcome is None and is_locked(folder.lock))
+    return Here(facts, running=facts.outcome is None and is_locked(folder.lock))
 
 
-def sightings(runs: Path) -> tuple[Kept | Unreadable, ...]:
+def sightings(runs: Path) -> tuple[Here | Unreadable, ...]:
     """This home's sessions, oldest first; what cannot be read is among them, never left out."""
-    found: list[Kept | Unreadable] = [sighted(folder) for folder in list_runs(runs)]
+    found: list[Here | Unreadable] = [sighted(folder) for folder in list_runs(runs)]
     for each in misplaced(runs):
         session, _, reason = each.reason.partition(": ")
         found.append(Unreadable(session, reason))
     return tuple(sorted(found, key=_age))
 
 
-def told_elsewhere(tracker: RecordReads, host: str, known: Collection[str]) -> tuple[Told, ...]:
+def told_elsewhere(
+    tracker: RecordReads, host: str, known: Collection[str]
+) -> tuple[Elsewhere, ...]:
     """Sessions of other hosts, oldest first; none where the tracker keeps no sessions."""
     if "sessions" not in tracker.features:
         return ()
     return tuple(
-        Told(record)
+        Elsewhere(record)
         for record in tracker.sessions()
         if record.host.casefold() != host.casefold() and record.id not in known
     )
@@ -90,9 +92,9 @@ def in_order(found: Sequence[Sighting]) -> tuple[Sighting, ...]:
 def _age(one: Sighting) -> tuple[int, str]:
     """By its start; of one that does not tell it, by the minute in its name."""
     match one:
-        case Kept(facts):
+        case Here(facts):
             return facts.started_ms, one.session
-        case Told(record) if record.started_ms is not None:
+        case Elsewhere(record) if record.started_ms is not None:
             return record.started_ms, one.session
         case _:
             return named_ms(one.session), one.session

@@ -17,7 +17,7 @@ from colony.core.session import Facts, PartFacts, Runner, phase_of
 from colony.core.spans import show_span
 from colony.core.turn import Step
 from colony.errors import ColonyError, NotFound, Refused, Unreachable
-from colony.flow.sightings import Kept, Unreadable, sighted
+from colony.flow.sightings import Here, Unreadable, sighted
 from colony.host.clock import Clock
 from colony.host.journal import RunFolder
 from colony.host.streams import STREAM, new_lines
@@ -34,7 +34,7 @@ SILENT_MAX: Final = 15
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
+class Watcher:
     """Who watches, and how: `pause` waits so many seconds, `agent_for` reads a part's stream.
 
     `backlog`: steps that are shown of what was before; None shows all.
@@ -50,26 +50,26 @@ class Watch:
 # --- from the run folder ---------------------------------------------------------------------
 
 
-def follow(folder: RunFolder, watch: Watch) -> Iterator[Line]:
+def follow(folder: RunFolder, watcher: Watcher) -> Iterator[Line]:
     """Lines until nobody works on the session any more; the last one says how it stands.
 
     `Refused`: the run folder cannot be read, or not any more.
     """
     one = _look(folder)
-    yield _begin(one, watch)
-    follower = _Parts(folder.path, watch)
-    yield from _latest(follower.news(one.facts), watch.backlog)
+    yield _begin(one, watcher)
+    follower = _Parts(folder.path, watcher)
+    yield from _latest(follower.news(one.facts), watcher.backlog)
     while True:
         before, one = one, _look(folder)
         yield from follower.news(one.facts)
         if not one.running and one == before:
-            yield _end(one, watch)
+            yield _end(one, watcher)
             return
         if one.running:
-            watch.pause(LOOK_S)
+            watcher.pause(LOOK_S)
 
 
-def _look(folder: RunFolder) -> Kept:
+def _look(folder: RunFolder) -> Here:
     found = sighted(folder)
     if isinstance(found, Unreadable):
         raise Refused(f"{folder.path} cannot be read: {found.reason}")
@@ -100,9 +100,9 @@ def _latest(lines: Iterator[Line], backlog: int | None) -> Iterator[Line]:
 class _Parts:
     """Reads the streams of a session's parts, each once from front to back."""
 
-    def __init__(self, folder: Path, watch: Watch) -> None:
+    def __init__(self, folder: Path, watcher: Watcher) -> None:
         self._folder = folder
-        self._watch = watch
+        self._watcher = watcher
         self._done = 0
         self._reader: _Reader | None = None
 
@@ -111,7 +111,7 @@ class _Parts:
         in them the whole stream is there."""
         for part in facts.parts[self._done :]:
             if self._reader is None:
-                self._reader = _Reader(self._folder, facts, part, self._watch.agent_for)
+                self._reader = _Reader(self._folder, facts, part, self._watcher.agent_for)
                 yield _part_line(facts, part, f"began {self._ago(part.started_ms)}")
             yield from self._reader.news()
             if part.ended is None:
@@ -123,7 +123,7 @@ class _Parts:
             self._reader = None
 
     def _ago(self, at_ms: int) -> str:
-        return f"{show_span(self._watch.clock.wall_ms() - at_ms)} ago"
+        return f"{show_span(self._watcher.clock.wall_ms() - at_ms)} ago"
 
 
 class _Reader:
@@ -175,9 +175,9 @@ class _Reader:
         return Line("tail.step", text, str(facts.ticket), facts.session, facts=more)
 
 
-def _begin(one: Kept, watch: Watch) -> Line:
+def _begin(one: Here, watcher: Watcher) -> Line:
     facts = one.facts
-    stand = stand_of(facts, watch.host, watch.clock.wall_ms(), running=one.running)
+    stand = stand_of(facts, watcher.host, watcher.clock.wall_ms(), running=one.running)
     text = f"{facts.session} {facts.ticket} {phase_of(facts)}: {stand.word}"
     more: dict[str, Json] = {"phase": phase_of(facts), "running": one.running}
     return Line("tail", text, str(facts.ticket), facts.session, facts=more)
@@ -194,9 +194,9 @@ def _part_line(facts: Facts, part: PartFacts, what: str) -> Line:
     return Line("tail", text, str(facts.ticket), facts.session, facts=more)
 
 
-def _end(one: Kept, watch: Watch) -> Line:
+def _end(one: Here, watcher: Watcher) -> Line:
     facts = one.facts
-    stand = stand_of(facts, watch.host, watch.clock.wall_ms(), running=False)
+    stand = stand_of(facts, watcher.host, watcher.clock.wall_ms(), running=False)
     remedy = f" — {stand.remedy}" if stand.remedy else ""
     text = f"{facts.session} {facts.ticket} {stand.text} · ${facts.cost_usd:.2f}{remedy}"
     more: dict[str, Json] = {
@@ -209,13 +209,13 @@ def _end(one: Kept, watch: Watch) -> Line:
 # --- from the tracker ------------------------------------------------------------------------
 
 
-def follow_told(tracker: RecordReads, session: str, watch: Watch) -> Iterator[Line]:
+def follow_told(tracker: RecordReads, session: str, watcher: Watcher) -> Iterator[Line]:
     """A session of another host, as it is told to the tracker, until it has ended.
 
     `NotFound`: no such session. `Unreachable`: the tracker is silent for too long.
     """
     record = tracker.session(session)
-    now_ms = watch.clock.wall_ms()
+    now_ms = watcher.clock.wall_ms()
     yield _told_line(
         record, f"{clip(record.phase, 40)} on {clip(record.host, 60)}, {_age(record, now_ms)}"
     )
@@ -233,16 +233,16 @@ def follow_told(tracker: RecordReads, session: str, watch: Watch) -> Iterator[Li
             silent += 1
             if silent > SILENT_MAX:
                 raise
-            watch.pause(ASK_S)
+            watcher.pause(ASK_S)
             continue
         new = [_tail_line(record, text) for text in appended(before, now) if text.strip()]
-        yield from _latest(iter(new), watch.backlog if not before else None)
+        yield from _latest(iter(new), watcher.backlog if not before else None)
         before = now
         if record.ended_ms is not None or record.phase == "ended":
             told = clip(record.outcome, 60) or "no outcome was told"
             yield _told_line(record, f"ended: {told} · ${record.cost_usd:.2f}")
             return
-        watch.pause(ASK_S)
+        watcher.pause(ASK_S)
 
 
 def _tail_line(record: SessionRecord, text: str) -> Line:

@@ -166,7 +166,7 @@ def _lease_for_posting(session: Session) -> None:
     facts = session.facts
     if facts.outcome is not None or facts.occasion is not None or facts.lost is None:
         return
-    taken = salvage(session.desk, session.desk.tracker.ticket(session.desk.ref))
+    taken = salvage(session.holder, session.holder.tracker.ticket(session.holder.ref))
     if taken is None:
         session.save(replace(facts, lost="moved"))
     else:

@@ -8,7 +8,9 @@ import uuid
 from datetime import UTC, datetime
 from typing import Final, Protocol
 
-SESSION: Final = re.compile(r"s-[0-9]{8}T[0-9]{4}-[0-9a-f]{6}", re.ASCII)
+from colony.core.markers.words import SESSION_PATTERN
+
+SESSION: Final = re.compile(SESSION_PATTERN, re.ASCII)
 """What a session is called."""
 
 

@@ -140,6 +140,23 @@ def make_own(folder: Path, name: str) -> None:
         raise write_problem(problem, shown) from None
 
 
+def create_private(path: Path | str, folder: int | None = None) -> int:
+    """A descriptor of a new file (0600), to write to. FileExistsError: the name is taken."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    return os.open(path, flags, PRIVATE_FILE, dir_fd=folder)
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder, private if it is new, where there is none. OSError."""
+    path.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
+
+
+def sync_folder(folder: Path) -> None:
+    """What was made, named and removed in the folder is on the disk. OSError."""
+    with folder_at(folder.resolve()) as opened:
+        os.fsync(opened)
+
+
 def write_problem(problem: Exception, shown: str, done: str = "written") -> NoSpace | CannotWrite:
     """What to tell a person about a write that failed; `done` is what could not be done."""
     kind = NoSpace if isinstance(problem, OSError) and problem.errno in _NO_ROOM else CannotWrite
@@ -215,8 +232,7 @@ def _replace(parent: int, name: str, data: bytes) -> None:
     temporary = f".{name}.{os.getpid()}.tmp"
     with contextlib.suppress(FileNotFoundError):
         os.unlink(temporary, dir_fd=parent)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-    opened = os.open(temporary, flags, PRIVATE_FILE, dir_fd=parent)
+    opened = create_private(temporary, parent)
     try:
         with os.fdopen(opened, "wb") as file:
             file.write(data)

@@ -21,11 +21,11 @@ from colony.host.files import (
     PRIVATE_FOLDER,
     CannotWrite,
     Unsafe,
-    folder_at,
     kind_of,
     make_own,
     read_own,
     read_own_tail,
+    sync_folder,
     write_own,
     write_problem,
 )
@@ -70,7 +70,7 @@ class RunFolder:
         try:
             _make_runs(runs)
             path.mkdir(PRIVATE_FOLDER)
-            _sync(runs)
+            sync_folder(runs)
         except FileExistsError:
             raise Refused(f"{path}: the run folder exists already") from None
         except OSError as problem:
@@ -195,8 +195,3 @@ def _make_runs(runs: Path) -> None:
         found = Path(problem.filename)
         what = "a link that leads nowhere" if found.is_symlink() else "no folder"
         raise Refused(f"{found}: is {what}") from None
-
-
-def _sync(folder: Path) -> None:
-    with folder_at(folder.resolve()) as opened:
-        os.fsync(opened)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO
 
 from colony.errors import Refused
-from colony.host.files import PRIVATE_FILE, write_problem
+from colony.host.files import create_private, sync_folder, write_problem
 
 
 @contextlib.contextmanager
@@ -24,8 +24,7 @@ def new_file(path: Path) -> Iterator[IO[bytes]]:
     part = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
         part.unlink(missing_ok=True)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-        opened = os.open(part, flags, PRIVATE_FILE)
+        opened = create_private(part)
     except OSError as problem:
         raise write_problem(problem, str(path)) from None
     try:
@@ -45,12 +44,3 @@ def new_file(path: Path) -> Iterator[IO[bytes]]:
 
 def taken(path: Path) -> Refused:
     return Refused(f"{path} exists: nothing is written over it")
-
-
-def sync_folder(folder: Path) -> None:
-    """What was made, named and removed in the folder is on the disk."""
-    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)

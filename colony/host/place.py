@@ -8,21 +8,15 @@ import re
 from pathlib import Path
 from typing import Final
 
-from colony.errors import ColonyError, UsageProblem
+from colony.core.ticket import HOST_PATTERN
+from colony.errors import ColonyError
 from colony.host.files import read_text
 
-_HOST: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
+_HOST: Final = re.compile(HOST_PATTERN, re.ASCII)
 
 
-def host_name(stated: str | None, file: Path = Path("/etc/hostname")) -> str:
-    """What this host is called: as stated, else the first line of `file`, else as the kernel says.
-
-    `UsageProblem`: the stated name is none.
-    """
-    if stated:
-        if not _HOST.fullmatch(stated):
-            raise UsageProblem(f"COLONY_HOST {stated!r}: letters, digits, dots and dashes only")
-        return stated
+def host_name(file: Path = Path("/etc/hostname")) -> str:
+    """What this host is called: by the first line of `file`, else as the kernel says."""
     for name in (_first_line(file), os.uname().nodename):
         if _HOST.fullmatch(name):
             return name

@@ -10,18 +10,14 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Final, Protocol
+from typing import Final
 
 from starlette.concurrency import run_in_threadpool
 
 from colony.errors import ColonyError
+from colony.tracker.sql.engine import Watch
 
 LOOK_S: Final = 0.5
-
-
-class Watch(Protocol):
-    def count(self) -> int: ...
-    def close(self) -> None: ...
 
 
 class Bell:

@@ -10,13 +10,13 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from colony.core.lines import Json
+from colony.core.strict_json import SAFE
 from colony.serve import answers
 from colony.serve.answers import READ, documented, ok, said, unchanged
 from colony.serve.asking import BEARER, Guarded
 from colony.serve.desk import AtDesk, Desk
-from colony.serve.inputs import SAFE, IfNoneMatch, Whole, limit_query, same
-from colony.tracker.reader import PAGE_MAX
-from colony.tracker.reads import Changes
+from colony.serve.inputs import IfNoneMatch, Whole, limit_query, same
+from colony.tracker.reads import PAGE_MAX, Changes
 from colony.tracker.wire import write
 
 WAIT_MAX_S: Final = 60

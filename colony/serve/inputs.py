@@ -10,12 +10,10 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from colony.core.lines import Json
 from colony.core.records import HostRecord, SessionRecord
+from colony.core.strict_json import SAFE
 from colony.core.ticket import STATES, Ref, Role, State
 from colony.serve.desk import AtDesk
 from colony.tracker.protocol import Guard
-
-SAFE: Final = 2**53 - 1
-"""The largest whole number that every JSON program holds exactly."""
 
 
 def _digits(value: Any) -> Any:

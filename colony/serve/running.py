@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import ipaddress
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -16,6 +15,7 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from colony.core.loopback import is_loopback
 from colony.errors import Busy, Unreachable
 from colony.host.signals import StopSignals
 from colony.serve.bell import Bell
@@ -39,7 +39,7 @@ class Address:
 
     @property
     def is_loopback(self) -> bool:
-        return ipaddress.ip_address(self.host.partition("%")[0]).is_loopback
+        return is_loopback(self.host)
 
     def __str__(self) -> str:
         host = f"[{self.name}]" if ":" in self.name else self.name

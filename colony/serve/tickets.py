@@ -34,13 +34,14 @@ from colony.serve.inputs import (
     limit_query,
     same,
 )
-from colony.tracker.pages import Page, Wanted
+from colony.tracker.pages import Page, Selection
 from colony.tracker.protocol import Conflict, Guard
 from colony.tracker.sql.tickets import Position
 from colony.tracker.wire import write
 from colony.tracker.writes import Block, Comment, Edit, Move, SetParent, TicketWrite
 
-PAGE_MAX: Final = 10_000
+ROWS_MAX: Final = 10_000
+"""Tickets in one part of a list."""
 MARKDOWN: Final = "text/markdown"
 TICKET: Final = "/api/tickets/{project}/{number}"
 
@@ -61,15 +62,15 @@ async def _wanted(
     since: SinceQuery = None,
     events: Annotated[bool, Query(description="Each with its history.")] = False,
     cursor: CursorQuery = None,
-    limit: Annotated[int | None, Whole, limit_query(PAGE_MAX)] = None,
-) -> Wanted:
-    return Wanted(project, _states(state), since, events, _position(cursor), limit)
+    limit: Annotated[int | None, Whole, limit_query(ROWS_MAX)] = None,
+) -> Selection:
+    return Selection(project, _states(state), since, events, _position(cursor), limit)
 
 
 @router.get("/api/tickets", responses=ok(answers.Rows) | READ | documented(304, 404))
 def tickets(
     desk: AtDesk,
-    wanted: Annotated[Wanted, Depends(_wanted)],
+    wanted: Annotated[Selection, Depends(_wanted)],
     if_none_match: IfNoneMatch = None,
 ) -> Response:
     """Tickets, ordered by when they were opened; without a `limit` all of them at once."""

@@ -19,11 +19,12 @@ from colony.core.ticket import (
 )
 from colony.tracker.ledger import Derive
 from colony.tracker.places import TIMEOUT_S, engine_at
-from colony.tracker.protocol import ANY, Conflict, Created, Guard, Written
+from colony.tracker.protocol import Conflict, Created, Guard, Written
 from colony.tracker.reader import FEATURES
 from colony.tracker.reads import Changes
 from colony.tracker.service import Service
-from colony.tracker.writes import Block, Comment, Edit, Move, SetParent
+from colony.tracker.ticket_writes import TicketWrites
+from colony.tracker.writes import TicketWrite
 
 
 def open_service(
@@ -64,7 +65,7 @@ def open_tracker(
     return tracker
 
 
-class Embedded:
+class Embedded(TicketWrites):
     """A `Tracker` of one user. `identity.user_id` is not looked at: the name decides, and its row
     is made by the first write or the first `me`."""
 
@@ -120,43 +121,6 @@ class Embedded:
     def create(self, new: NewTicket, *, key: str) -> Created:
         return self._service.create(self.me(), new, key=key)
 
-    def comment(self, ref: Ref, text: str, *, key: str, guard: Guard = ANY) -> Written | Conflict:
-        return self._service.write(self.me(), ref, Comment(text), key=key, guard=guard)
-
-    def move(
-        self,
-        ref: Ref,
-        state: State,
-        *,
-        key: str,
-        text: str = "",
-        guard: Guard = ANY,
-        on_behalf: int | None = None,
-    ) -> Written | Conflict:
-        move = Move(state, text, on_behalf)
-        return self._service.write(self.me(), ref, move, key=key, guard=guard)
-
-    def edit(
-        self,
-        ref: Ref,
-        *,
-        key: str,
-        subject: str | None = None,
-        summary: str | None = None,
-        guard: Guard = ANY,
-    ) -> Written | Conflict:
-        return self._service.write(self.me(), ref, Edit(subject, summary), key=key, guard=guard)
-
-    def block(
-        self, ref: Ref, by: Ref, *, key: str, remove: bool = False, guard: Guard = ANY
-    ) -> Written | Conflict:
-        return self._service.write(self.me(), ref, Block(by, remove), key=key, guard=guard)
-
-    def set_parent(
-        self, ref: Ref, parent: Ref | None, *, key: str, guard: Guard = ANY
-    ) -> Written | Conflict:
-        return self._service.write(self.me(), ref, SetParent(parent), key=key, guard=guard)
-
     def add_project(self, name: str, *, key: str) -> ProjectInfo:
         return self._service.add_project(self.me(), name, key=key)
 
@@ -171,3 +135,6 @@ class Embedded:
 
     def put_host(self, record: HostRecord) -> None:
         self._service.put_host(self.me(), record)
+
+    def _write(self, ref: Ref, write: TicketWrite, key: str, guard: Guard) -> Written | Conflict:
+        return self._service.write(self.me(), ref, write, key=key, guard=guard)

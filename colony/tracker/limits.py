@@ -7,10 +7,11 @@ U+FFFD. Invalid and TooLarge name the field.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Final
 
-from colony.core.ticket import NAME_PATTERN, SUBJECT_MAX, TEXT_MAX, Ref
-from colony.errors import Invalid, TooLarge
+from colony.core.ticket import NAME_PATTERN, ROLES, STATES, SUBJECT_MAX, TEXT_MAX, Ref, State
+from colony.errors import Invalid, NotFound, TooLarge
 
 USER_MAX: Final = 100
 """Characters in a user's name."""
@@ -77,9 +78,31 @@ def project(value: str) -> str:
     return value
 
 
+def no_project(name: str) -> NotFound:
+    return NotFound(f"there is no project {name[:64]!a}")
+
+
 def may_exist(ref: Ref) -> bool:
     """Whether a ticket can have this name."""
     return is_project(ref.project) and 0 < ref.number <= NUMBER_MAX
+
+
+def need_possible(ref: Ref) -> None:
+    """NotFound: no ticket can have this name."""
+    if not may_exist(ref):
+        raise NotFound("no such ticket")
+
+
+def role(value: str | None) -> None:
+    """Invalid: there is no such role. None takes one away."""
+    if value is not None and value not in ROLES:
+        raise Invalid(f"role: {', '.join(ROLES[:-1])} or {ROLES[-1]}")
+
+
+def states(asked: Collection[State] | None) -> None:
+    """Invalid: one of those asked for is no state."""
+    if asked is not None and not set(asked) <= set(STATES):
+        raise Invalid("state: no such state")
 
 
 def integer(value: int) -> int:

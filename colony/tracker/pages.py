@@ -13,7 +13,7 @@ from colony.tracker.sql.tickets import Part, Position
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class Selection:
     """Which tickets, as `Reads.tickets` takes it, and which part of them."""
 
     project: str | None = None
@@ -46,7 +46,7 @@ class Counts:
     running_sessions: int
 
 
-def page_of(db: Transaction, wanted: Wanted, version: str) -> Page:
+def page_of(db: Transaction, wanted: Selection, version: str) -> Page:
     """One row more than wanted is read: it tells whether there is a rest."""
     most = None if wanted.limit is None else wanted.limit + 1
     since = None if wanted.since_ms is None else limits.integer(wanted.since_ms)

@@ -6,22 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from colony.core.address import MEMORY, file_in
 from colony.errors import UsageProblem
 from colony.tracker.reader import Reader
 from colony.tracker.sql import files
 from colony.tracker.sql.engine import Engine
 
-SCHEME: Final = "sqlite:///"
-MEMORY: Final = "sqlite:///:memory:"
 TIMEOUT_S: Final = 10.0
 """How long a transaction waits for the ones of others."""
-
-
-def absolute(url: str, home: Path) -> str:
-    """A `sqlite:///relative` address made absolute, seen from `home`; others as they are."""
-    if not url.startswith(SCHEME) or url == MEMORY:
-        return url
-    return f"{SCHEME}{home.absolute() / path_of(url)}"
 
 
 def engine_at(url: str, *, create: bool, timeout_s: float) -> Engine:
@@ -38,7 +30,7 @@ def open_reader(url: str, *, clock: Callable[[], int], timeout_s: float = TIMEOU
 
 def path_of(url: str) -> Path:
     """The file of an embedded tracker. UsageProblem: it is no such address."""
-    name = url.removeprefix(SCHEME)
-    if name == url or not name or "\0" in name:
+    name = file_in(url)
+    if not name or "\0" in name:
         raise UsageProblem(f"{url!a} is no address of an embedded tracker (sqlite:///colony.db)")
     return Path(name)

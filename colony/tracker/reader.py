@@ -7,21 +7,17 @@ from collections.abc import Callable, Collection
 from typing import Final
 
 from colony.core.ticket import (
-    STATES,
     History,
     ProjectInfo,
     Ref,
     State,
     Ticket,
 )
-from colony.errors import Invalid, NotFound
+from colony.errors import NotFound
 from colony.tracker import limits
-from colony.tracker.reads import Changes
+from colony.tracker.reads import PAGE_MAX, Changes
 from colony.tracker.sql import history, people, tickets
 from colony.tracker.sql.engine import Engine, Transaction
-
-PAGE_MAX: Final = 10_000
-"""Events in one answer of the feed."""
 
 FEATURES: Final = frozenset(
     {"relations", "markdown", "feed", "expect", "idempotency", "me", "onBehalf", "sessions"}
@@ -50,7 +46,7 @@ class Reader:
         since_ms: int | None = None,
     ) -> tuple[Ticket, ...]:
         """NotFound: no such project."""
-        check_states(states)
+        limits.states(states)
         since = None if since_ms is None else limits.integer(since_ms)
         with self._engine.reading() as db:
             if project is not None:
@@ -81,14 +77,8 @@ class Reader:
             return ProjectInfo(name, people.members(db, name))
 
 
-def check_states(states: Collection[State] | None) -> None:
-    if states is not None and not set(states) <= set(STATES):
-        raise Invalid("state: no such state")
-
-
 def need_ticket(db: Transaction, ref: Ref) -> Ticket:
-    if not limits.may_exist(ref):
-        raise NotFound("no such ticket")
+    limits.need_possible(ref)
     ticket = tickets.one(db, ref)
     if ticket is None:
         raise NotFound(f"there is no ticket {ref}")
@@ -97,4 +87,4 @@ def need_ticket(db: Transaction, ref: Ref) -> Ticket:
 
 def need_project(db: Transaction, name: str) -> None:
     if not limits.is_project(name) or not people.has_project(db, name):
-        raise NotFound(f"there is no project {name[:64]!a}")
+        raise limits.no_project(name)

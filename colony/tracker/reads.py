@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 from colony.core.ticket import FeedEvent, History, ProjectInfo, Ref, State, Ticket
+
+PAGE_MAX: Final = 10_000
+"""Events in one answer of the feed."""
 
 
 @dataclass(frozen=True, slots=True)

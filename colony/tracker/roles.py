@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, assert_never
 
-from colony.core.ticket import Me, Role, State
+from colony.core.ticket import CLOSED, Me, Role, State
 from colony.errors import Forbidden
 from colony.tracker.writes import Block, Comment, Edit, Move, SetParent, TicketWrite
 
 CREATORS_ONLY: Final[frozenset[State]] = frozenset({"done", "reopened", "canceled"})
 """States that a person decides."""
-CLOSED: Final[frozenset[State]] = frozenset({"done", "canceled"})
-"""States that a person alone leads out of."""
 _USERS: Final[frozenset[tuple[State, State]]] = frozenset({("open", "review"), ("review", "open")})
 
 

@@ -18,7 +18,6 @@ from colony.core import behalf
 from colony.core.codec import from_json, to_json
 from colony.core.records import HostRecord, SessionRecord
 from colony.core.ticket import (
-    ROLES,
     History,
     Me,
     NewTicket,
@@ -41,7 +40,7 @@ from colony.tracker.sql.engine import Engine, Transaction
 from colony.tracker.sql.history import Stamp
 from colony.tracker.writes import Membership, Move, TicketWrite, path_of, storable, storable_new
 
-Answer = TypeVar("Answer", Written, Created, ProjectInfo)
+AnswerT = TypeVar("AnswerT", Written, Created, ProjectInfo)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +105,7 @@ class Service(ServedReader):
     def write(
         self, me: Me, ref: Ref, write: TicketWrite, *, key: str, guard: Guard = ANY
     ) -> Written | Conflict:
-        if not limits.may_exist(ref):
-            raise NotFound("no such ticket")
+        limits.need_possible(ref)
         write = storable(write)
 
         def make(ledger: Ledger) -> Written:
@@ -144,8 +142,7 @@ class Service(ServedReader):
     ) -> ProjectInfo:
         """A user that is not there yet is made, as a person."""
         membership = Membership(limits.user(user), role)
-        if role is not None and role not in ROLES:
-            raise Invalid("role: admin, edit or use")
+        limits.role(role)
 
         def make(ledger: Ledger) -> ProjectInfo:
             need_project(ledger.db, project)
@@ -185,7 +182,7 @@ class Service(ServedReader):
         with self._engine.writing() as db:
             yield Ledger(db, Stamp(me, self._clock()), self._derive)
 
-    def _once(self, call: Call, kind: type[Answer], make: Callable[[Ledger], Answer]) -> Answer:
+    def _once(self, call: Call, kind: type[AnswerT], make: Callable[[Ledger], AnswerT]) -> AnswerT:
         """The first answer to this key, in one transaction with what it tells of."""
         asked = call.asked()
         with self._writing(call.me) as ledger:

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from colony.core.ticket import STATES, FeedEvent, Me, Role, State
 from colony.errors import NotFound
 from colony.tracker import limits
-from colony.tracker.pages import Counts, Page, Wanted, page_of
-from colony.tracker.reader import check_states, need_project
+from colony.tracker.pages import Counts, Page, Selection, page_of
+from colony.tracker.reader import need_project
 from colony.tracker.records.reader import RecordReader
 from colony.tracker.roles import role_of
 from colony.tracker.sql import history, people, records, tickets, tokens
@@ -18,13 +18,13 @@ from colony.tracker.sql.engine import Watch
 class ServedReader(RecordReader):
     """The store, as it is shown to many."""
 
-    def page(self, wanted: Wanted, *, known: Callable[[str], bool]) -> Page:
+    def page(self, wanted: Selection, *, known: Callable[[str], bool]) -> Page:
         """A part of the rows, and the store's version that they are of, in one transaction.
 
         `known`: whether the caller has the answer of that version; then no row is read.
         NotFound: no such project.
         """
-        check_states(wanted.states)
+        limits.states(wanted.states)
         with self._engine.reading() as db:
             version = history.version(db)
             if wanted.project is not None:

@@ -23,7 +23,6 @@ from hypothesis import strategies as st
 from colony.core.ticket import TEXT_MAX, Me
 from colony.errors import Busy, ColonyError, Damaged, Unreachable, UsageProblem
 from colony.tracker.embedded import open_service, open_tracker
-from colony.tracker.places import absolute
 from colony.tracker.service import Service
 from colony.tracker.sql import dialect, files
 from colony.tracker.sql.connection import transaction
@@ -140,12 +139,6 @@ def test_making_one_again_leaves_the_first(path: Path) -> None:
 def test_other_addresses_are_refused(url: str) -> None:
     with pytest.raises(UsageProblem):
         open_service(url, clock=Clock(), derive=DERIVE, create=True)
-
-
-def test_relative_addresses_are_seen_from_the_home() -> None:
-    assert absolute("sqlite:///colony.db", Path("/home/x")) == "sqlite:////home/x/colony.db"
-    for url in ("sqlite:////var/colony.db", "sqlite:///:memory:", "postgresql://db/colony"):
-        assert absolute(url, Path("/home/x")) == url
 
 
 def test_names_with_odd_characters_are_names(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ from edges import DERIVE, Cast, Clock, EmbeddedEdge, on_file
 
 from colony.errors import Busy, Unreachable
 from colony.tracker.moving.arrival import take
+from colony.tracker.moving.databases import read_into, snapshot
 from colony.tracker.moving.export import lines
-from colony.tracker.moving.stores import read_into, snapshot
 from colony.tracker.service import Service
 from colony.tracker.sql import files
 
@@ -24,7 +24,7 @@ import sys
 from pathlib import Path
 from edges import DERIVE
 from colony.errors import ColonyError
-from colony.tracker.moving.stores import read_into, snapshot
+from colony.tracker.moving.databases import read_into, snapshot
 from colony.tracker.copies import backup
 small, data, source = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 def told(call):

@@ -9,7 +9,7 @@ from edges import Cast, on_file
 
 from colony.core.ticket import Me
 from colony.errors import NotFound
-from colony.tracker.pages import Wanted
+from colony.tracker.pages import Selection
 from colony.tracker.service import Service
 from colony.tracker.tokens import Tokens
 
@@ -35,13 +35,13 @@ def test_an_event_is_read_by_its_id_and_by_no_other(cast: Cast) -> None:
 def test_a_page_that_is_known_is_not_read(cast: Cast) -> None:
     ref = cast.ticket()
     service = service_of(cast)
-    page = service.page(Wanted(), known=lambda _: False)
+    page = service.page(Selection(), known=lambda _: False)
     assert [row.ref for row in page.rows] == [ref]
     assert page.version == service.version()
-    known = service.page(Wanted(), known=lambda version: version == page.version)
+    known = service.page(Selection(), known=lambda version: version == page.version)
     assert (known.version, known.rows) == (page.version, ())
     cast.comment(cast.alice, ref, "x")
-    assert service.page(Wanted(), known=lambda version: version == page.version).rows
+    assert service.page(Selection(), known=lambda version: version == page.version).rows
 
 
 def test_roles_are_those_that_hold_whatever_gives_them(cast: Cast) -> None:

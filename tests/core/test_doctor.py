@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from colony.core.doctor import Finding, fail, ok, row, summary, warn
+from colony.core.doctor import Diagnosis, fail, ok, row, summary, warn
 from colony.core.doctor.machine import (
     HomeSeen,
     Left,
@@ -35,7 +35,7 @@ ANNA = Member("anna", "u1", "admin")
         (fail("home", "is a file", "move it"), "DOCTOR FAIL home — is a file: move it"),
     ],
 )
-def test_a_row(finding: Finding, text: str) -> None:
+def test_a_row(finding: Diagnosis, text: str) -> None:
     line = row(finding)
     assert line.as_text() == text
     assert dict(line.facts) == {
@@ -53,7 +53,7 @@ def test_a_row(finding: Finding, text: str) -> None:
         ([fail("b", "x"), warn("c", "x"), fail("a", "y")], "DOCTOR: 2 things to mend first: b, a"),
     ],
 )
-def test_the_last_line(findings: list[Finding], text: str) -> None:
+def test_the_last_line(findings: list[Diagnosis], text: str) -> None:
     assert summary(findings).as_text() == text
 
 

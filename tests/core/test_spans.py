@@ -11,13 +11,20 @@ MIN, HOUR, DAY = 60_000, 3_600_000, 86_400_000
 
 @pytest.mark.parametrize(
     ("text", "ms"),
-    [("30d", 30 * DAY), ("30", 30 * DAY), ("12h", 12 * HOUR), ("90m", 90 * MIN), ("0d", 0)],
+    [
+        ("30d", 30 * DAY),
+        ("30", 30 * DAY),
+        ("3w", 21 * DAY),
+        ("12h", 12 * HOUR),
+        ("90m", 90 * MIN),
+        ("0d", 0),
+    ],
 )
 def test_what_a_person_types(text: str, ms: int) -> None:
     assert parse_span(text) == ms
 
 
-@pytest.mark.parametrize("text", ["", "d", "-1d", "1.5d", "30 d", "3w", "1e9", "9999999d", "३d"])
+@pytest.mark.parametrize("text", ["", "d", "-1d", "1.5d", "30 d", "3y", "1e9", "9999999d", "३d"])
 def test_what_is_no_span(text: str) -> None:
     assert parse_span(text) is None
 

@@ -31,7 +31,7 @@ from colony.flow import work
 from colony.flow.bench import Bench, Schema
 from colony.flow.briefing import Sources
 from colony.flow.following import Doing
-from colony.flow.hold import Desk
+from colony.flow.hold import Holder
 from colony.flow.observe import Viewpoint
 from colony.flow.part import Place
 from colony.flow.render import Templates
@@ -357,8 +357,8 @@ class Shop:
         """The session may write its outcome from now on."""
         self.put(replace(self.facts(session), post=True))
 
-    def desk(self, session: str, tracker: Tracker | None = None, ttl_ms: int = TTL_MS) -> Desk:
-        return Desk(
+    def holder(self, session: str, tracker: Tracker | None = None, ttl_ms: int = TTL_MS) -> Holder:
+        return Holder(
             tracker=tracker or self.colony,
             clock=self.time,
             ref=SHOP,

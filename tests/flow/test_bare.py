@@ -271,12 +271,12 @@ def test_a_salvage_is_decided_by_the_order_too(make: Made) -> None:
         shop.bare.before_write = lambda path: None
         shop.theirs()
 
-    desk = shop.desk("s-20260131T1819-aaaaaa")
+    holder = shop.holder("s-20260131T1819-aaaaaa")
     shop.bare.before_write = meanwhile
     with pytest.raises(Busy, match=THEIRS):
-        salvage(desk, shop.history())
+        salvage(holder, shop.history())
     # Once theirs has ended, the ticket can be had.
     shop.bare.move("anna", "shop", 1, "open")
-    found = salvage(desk, shop.history(Ref("shop", 1)))
+    found = salvage(holder, shop.history(Ref("shop", 1)))
     assert found is not None
     assert found.lease.token == shop.history().events[-1].id

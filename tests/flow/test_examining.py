@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from colony.core.doctor import Finding, fail, ok
+from colony.core.doctor import Diagnosis, fail, ok
 from colony.core.ticket import Me, Member, ProjectInfo
 from colony.errors import Unreachable
 from colony.flow.doctor.examining import Check, examine
@@ -19,8 +19,8 @@ from colony.flow.doctor.tracker import (
 FINE = Check("fine", lambda: (ok("fine", "x"),))
 
 
-def raising(error: Exception) -> Callable[[], tuple[Finding, ...]]:
-    def look() -> tuple[Finding, ...]:
+def raising(error: Exception) -> Callable[[], tuple[Diagnosis, ...]]:
+    def look() -> tuple[Diagnosis, ...]:
         raise error
 
     return look
@@ -46,7 +46,7 @@ def test_what_a_check_raises_is_its_line() -> None:
 def test_a_check_that_hangs_is_left_behind() -> None:
     release = threading.Event()
 
-    def hang() -> tuple[Finding, ...]:
+    def hang() -> tuple[Diagnosis, ...]:
         release.wait()
         return ()
 

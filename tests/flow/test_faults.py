@@ -250,9 +250,9 @@ def test_a_half_open_connection_does_not_stop_the_beat(wire: Wire) -> None:
     """F49: the renewal that got no answer is sent again, and the lease stays."""
     shop, session, hold = _held(wire)
     wire.proxy.fate = once(Silent())
-    desk = shop.desk(session, wire.colony)
+    holder = shop.holder(session, wire.colony)
     renewed = threading.Event()
-    keeper = Keeper(desk, hold.lease, hold.trusted_s, TTL_MS // 2, renewed.set)
+    keeper = Keeper(holder, hold.lease, hold.trusted_s, TTL_MS // 2, renewed.set)
     keeper.start()
     try:
         shop.time.pass_by(TTL_MS / 2000)
@@ -274,14 +274,14 @@ def test_a_call_that_hangs_does_not_hide_that_the_trust_is_over(wire: Wire) -> N
         return Silent()
 
     wire.proxy.fate = fate
-    desk = shop.desk(session, patient)
-    keeper = Keeper(desk, hold.lease, hold.trusted_s, TTL_MS // 2, lambda: None)
+    holder = shop.holder(session, patient)
+    keeper = Keeper(holder, hold.lease, hold.trusted_s, TTL_MS // 2, lambda: None)
     keeper.start()
     try:
         shop.time.pass_by(TTL_MS / 2000)
         assert hangs.wait(30)
         assert not keeper.over()
-        shop.time.pass_by(desk.trust_s / 2)
+        shop.time.pass_by(holder.trust_s / 2)
         assert keeper.over()
         assert keeper.lost is None
     finally:
@@ -292,7 +292,7 @@ def _held(wire: Wire):  # type: ignore[no-untyped-def]
     """A session that holds its lease, and rests."""
     shop = wire.shop
     session = shop.work(post=False).facts.session
-    hold = regain(shop.desk(session), shop.facts(session))
+    hold = regain(shop.holder(session), shop.facts(session))
     assert not isinstance(hold, str)
     return shop, session, hold
 

@@ -14,7 +14,7 @@ from colony.core.lease import Lease, lease_of
 from colony.core.session import LeaseFacts
 from colony.core.texts import lease as lease_texts
 from colony.errors import Busy, ColonyError, NoAnswer, NotFound
-from colony.flow.hold import Desk, Keeper, Lost, Sent, guarded, patiently, renew
+from colony.flow.hold import Holder, Keeper, Lost, Sent, guarded, patiently, renew
 from colony.tracker.protocol import Conflict, Guard, Written
 from tests.fakes.meddled import Call, Meddle, Meddled, Moment, at, deleted, lost, tracker_of
 
@@ -37,16 +37,16 @@ def expire(shop: Shop, session: str = OURS) -> None:
     shop.colony.move(SHOP, "open", text=lease_texts.expired(session, "box1"), key=shop.key())
 
 
-def desk_behind(shop: Shop, meddle: Meddle, ttl_ms: int = TTL_MS) -> tuple[Desk, Meddled]:
+def desk_behind(shop: Shop, meddle: Meddle, ttl_ms: int = TTL_MS) -> tuple[Holder, Meddled]:
     door = Meddled(shop.colony, meddle)
-    return shop.desk(OURS, tracker_of(door), ttl_ms), door
+    return shop.holder(OURS, tracker_of(door), ttl_ms), door
 
 
-def note(desk: Desk, token: int, within_s: float = 30.0) -> Sent | Lost:
+def note(holder: Holder, token: int, within_s: float = 30.0) -> Sent | Lost:
     def write(guard: Guard) -> Written | Conflict:
-        return desk.tracker.comment(SHOP, "a note", key="note", guard=guard)
+        return holder.tracker.comment(SHOP, "a note", key="note", guard=guard)
 
-    return guarded(desk, write, token, within_s)
+    return guarded(holder, write, token, within_s)
 
 
 # --- guarded writes ----------------------------------------------------------------------------
@@ -54,8 +54,8 @@ def note(desk: Desk, token: int, within_s: float = 30.0) -> Sent | Lost:
 
 def test_a_persons_comment_in_between_is_no_loss(shop: Shop) -> None:
     held = lease(shop)
-    desk, door = desk_behind(shop, at("before", 1, lambda: shop.says("And paint it.")))
-    sent = note(desk, held.token)
+    holder, door = desk_behind(shop, at("before", 1, lambda: shop.says("And paint it.")))
+    sent = note(holder, held.token)
     assert isinstance(sent, Sent)
     assert [each.text for each in shop.history().events][-2:] == ["And paint it.", "a note"]
     assert len(door.writes) == 2
@@ -65,8 +65,8 @@ def test_a_persons_comment_in_between_is_no_loss(shop: Shop) -> None:
 @pytest.mark.parametrize("state", ["open", "pending", "review", "done", "canceled"])
 def test_a_persons_move_in_between_is_a_loss_and_nothing_is_written(shop: Shop, state: str) -> None:
     held = lease(shop)
-    desk, _ = desk_behind(shop, at("before", 1, lambda: shop.moves(state)))  # type: ignore[arg-type]
-    said = note(desk, held.token)
+    holder, _ = desk_behind(shop, at("before", 1, lambda: shop.moves(state)))  # type: ignore[arg-type]
+    said = note(holder, held.token)
     assert isinstance(said, Lost)
     assert said.standing == "moved"
     assert "a note" not in shop.told()
@@ -78,7 +78,7 @@ def test_a_ticket_that_another_session_took_is_lost_to_it(shop: Shop) -> None:
     held = lease(shop)
     expire(shop)
     lease(shop, THEIRS)
-    said = note(shop.desk(OURS), held.token)
+    said = note(shop.holder(OURS), held.token)
     assert isinstance(said, Lost)
     assert said.standing == "taken"
     assert "a note" not in shop.told()
@@ -87,7 +87,7 @@ def test_a_ticket_that_another_session_took_is_lost_to_it(shop: Shop) -> None:
 def test_a_lease_that_expired_is_lost_even_while_nobody_took_it(shop: Shop) -> None:
     held = lease(shop)
     expire(shop)
-    said = note(shop.desk(OURS), held.token)
+    said = note(shop.holder(OURS), held.token)
     assert isinstance(said, Lost)
     assert said.standing == "taken"
 
@@ -96,7 +96,7 @@ def test_past_its_time_a_lease_is_still_ours_while_nobody_ended_it(shop: Shop) -
     """F24: accepted, because whoever would expire it compares what it read."""
     held = lease(shop)
     shop.time.pass_by(TTL_MS / 1000 + 60)
-    assert isinstance(note(shop.desk(OURS), held.token), Sent)
+    assert isinstance(note(shop.holder(OURS), held.token), Sent)
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
@@ -110,8 +110,8 @@ def test_while_no_answer_comes_the_same_bytes_go_with_the_same_key(
         if call.writes and when == moment and call.number <= 4:
             raise NoAnswer("no answer")
 
-    desk, door = desk_behind(shop, silent)
-    assert isinstance(note(desk, held.token), Sent)
+    holder, door = desk_behind(shop, silent)
+    assert isinstance(note(holder, held.token), Sent)
     assert len(door.writes) == 5
     assert {(each.key, each.args) for each in door.writes} == {("note", (SHOP, "a note"))}
     assert shop.told().count("a note") == 1
@@ -126,7 +126,7 @@ def test_patience_has_an_end_on_the_clock_that_counts_through_suspend(shop: Shop
 
     began = shop.time.boot_s()
     with pytest.raises(NoAnswer):
-        patiently(shop.desk(OURS), ask, 30.0)
+        patiently(shop.holder(OURS), ask, 30.0)
     gaps = [later - earlier for earlier, later in itertools.pairwise(asked)]
     assert asked[-1] - began <= 30.0
     assert [round(gap) for gap in gaps[1:5]] == [1, 2, 4, 8]
@@ -140,13 +140,13 @@ def test_what_may_have_happened_is_never_told_as_merely_busy(shop: Shop) -> None
         raise next(answers)
 
     with pytest.raises(NoAnswer):
-        patiently(shop.desk(OURS), ask, 5.0)
+        patiently(shop.holder(OURS), ask, 5.0)
 
 
 def test_a_refusal_is_not_asked_again(shop: Shop) -> None:
-    desk, door = desk_behind(shop, deleted(SHOP))
+    holder, door = desk_behind(shop, deleted(SHOP))
     with pytest.raises(NotFound):
-        note(desk, 1)
+        note(holder, 1)
     assert len(door.calls) == 1
 
 
@@ -155,10 +155,10 @@ def test_a_refusal_is_not_asked_again(shop: Shop) -> None:
 
 def test_renewals_are_numbered_and_move_the_end(shop: Shop) -> None:
     held = lease(shop)
-    desk, door = desk_behind(shop, lambda *_: None)
+    holder, door = desk_behind(shop, lambda *_: None)
     for number in (1, 2, 3):
         shop.time.pass_by(3600)
-        answer = renew(desk, held, 30.0)
+        answer = renew(holder, held, 30.0)
         assert not isinstance(answer, Lost)
         held, _ = answer
         assert held.renewals == number
@@ -175,10 +175,10 @@ def test_a_renewal_whose_answer_never_came_is_counted_where_it_happened(shop: Sh
         if call.writes and when == "after":
             raise NoAnswer("no answer")
 
-    desk, _ = desk_behind(shop, silent)
+    holder, _ = desk_behind(shop, silent)
     with pytest.raises(NoAnswer):
-        renew(desk, held, 5.0)
-    answer = renew(shop.desk(OURS), held, 5.0)
+        renew(holder, held, 5.0)
+    answer = renew(shop.holder(OURS), held, 5.0)
     assert not isinstance(answer, Lost)
     assert answer[0].renewals == 2
     assert sum("renewed" in text for text in shop.told()) == 2
@@ -186,9 +186,9 @@ def test_a_renewal_whose_answer_never_came_is_counted_where_it_happened(shop: Sh
 
 def test_trust_counts_from_sending_not_from_the_answer(shop: Shop) -> None:
     held = lease(shop)
-    desk, _ = desk_behind(shop, at("after", 1, lambda: shop.time.pass_by(900)))
+    holder, _ = desk_behind(shop, at("after", 1, lambda: shop.time.pass_by(900)))
     before = shop.time.boot_s()
-    answer = renew(desk, held, 30.0)
+    answer = renew(holder, held, 30.0)
     assert not isinstance(answer, Lost)
     assert before <= answer[1] < before + 60
 
@@ -196,26 +196,28 @@ def test_trust_counts_from_sending_not_from_the_answer(shop: Shop) -> None:
 def test_a_repeated_renewal_is_trusted_from_its_first_sending(shop: Shop) -> None:
     """The tracker counts from when it got it, which may be the first time."""
     held = lease(shop)
-    desk, _ = desk_behind(shop, lost())
+    holder, _ = desk_behind(shop, lost())
     before = shop.time.boot_s()
-    answer = renew(desk, held, 30.0)
+    answer = renew(holder, held, 30.0)
     assert not isinstance(answer, Lost)
     assert answer[1] < before + 0.4
 
 
 def test_the_trust_is_shorter_than_the_lease_by_the_margin(shop: Shop) -> None:
-    assert shop.desk(OURS).trust_s == TTL_MS / 1000 * 0.9
-    assert shop.desk(OURS, ttl_ms=100_000).trust_s == 70
-    assert shop.desk(OURS, ttl_ms=40_000).trust_s == 20
+    assert shop.holder(OURS).trust_s == TTL_MS / 1000 * 0.9
+    assert shop.holder(OURS, ttl_ms=100_000).trust_s == 70
+    assert shop.holder(OURS, ttl_ms=40_000).trust_s == 20
 
 
 # --- the keeper --------------------------------------------------------------------------------
 
 
 @contextmanager
-def kept(desk: Desk, held: LeaseFacts, heartbeat_ms: int = 10) -> Iterator[tuple[Keeper, Woken]]:
+def kept(
+    holder: Holder, held: LeaseFacts, heartbeat_ms: int = 10
+) -> Iterator[tuple[Keeper, Woken]]:
     woken = Woken()
-    keeper = Keeper(desk, held, desk.clock.boot_s() + desk.trust_s, heartbeat_ms, woken.wake)
+    keeper = Keeper(holder, held, holder.clock.boot_s() + holder.trust_s, heartbeat_ms, woken.wake)
     woken.keeper = keeper
     keeper.start()
     try:
@@ -252,7 +254,7 @@ class Woken:
 
 
 def test_a_keeper_renews_again_and_again_and_ends_with_its_owner(shop: Shop) -> None:
-    with kept(shop.desk(OURS), lease(shop)) as (keeper, woken):
+    with kept(shop.holder(OURS), lease(shop)) as (keeper, woken):
         woken.until_renewed(3)
         assert not keeper.over()
     told = len(shop.told())
@@ -262,22 +264,22 @@ def test_a_keeper_renews_again_and_again_and_ends_with_its_owner(shop: Shop) -> 
 
 def test_a_keeper_renews_at_the_latest_when_half_the_trust_is_left(shop: Shop) -> None:
     """Whatever heartbeat is set: here one of a day."""
-    desk = shop.desk(OURS)
-    with kept(desk, lease(shop), heartbeat_ms=86_400_000) as (_, woken):
-        shop.time.pass_by(desk.trust_s / 2)
+    holder = shop.holder(OURS)
+    with kept(holder, lease(shop), heartbeat_ms=86_400_000) as (_, woken):
+        shop.time.pass_by(holder.trust_s / 2)
         woken.until_renewed(1)
 
 
 @pytest.mark.parametrize("state", ["open", "pending", "done"])
 def test_a_keeper_notices_a_persons_move(shop: Shop, state: str) -> None:
-    with kept(shop.desk(OURS), lease(shop)) as (keeper, woken):
+    with kept(shop.holder(OURS), lease(shop)) as (keeper, woken):
         shop.moves(state)  # type: ignore[arg-type]
         woken.until_over()
         assert keeper.lost == "moved"
 
 
 def test_a_keeper_notices_that_another_session_took_the_ticket(shop: Shop) -> None:
-    with kept(shop.desk(OURS), lease(shop), heartbeat_ms=3_600_000) as (keeper, woken):
+    with kept(shop.holder(OURS), lease(shop), heartbeat_ms=3_600_000) as (keeper, woken):
         expire(shop)
         lease(shop, THEIRS)
         shop.time.pass_by(3600)
@@ -287,18 +289,18 @@ def test_a_keeper_notices_that_another_session_took_the_ticket(shop: Shop) -> No
 
 def test_a_keeper_notices_a_ticket_that_is_gone(shop: Shop) -> None:
     held = lease(shop)
-    desk, _ = desk_behind(shop, deleted(SHOP))
-    with kept(desk, held) as (keeper, woken):
+    holder, _ = desk_behind(shop, deleted(SHOP))
+    with kept(holder, held) as (keeper, woken):
         woken.until_over()
         assert keeper.lost is not None
 
 
 def test_trust_is_over_by_the_clock_alone_without_any_thread(shop: Shop) -> None:
     """The machine slept: no thread ran, and the lease is not ours to rely on any more."""
-    desk = shop.desk(OURS)
-    keeper = Keeper(desk, lease(shop), shop.time.boot_s() + desk.trust_s, 1000, lambda: None)
+    holder = shop.holder(OURS)
+    keeper = Keeper(holder, lease(shop), shop.time.boot_s() + holder.trust_s, 1000, lambda: None)
     assert not keeper.over()
-    shop.time.pass_by(desk.trust_s - 60)
+    shop.time.pass_by(holder.trust_s - 60)
     assert not keeper.over()
     shop.time.pass_by(61)
     assert keeper.over()
@@ -312,8 +314,8 @@ def test_a_keeper_that_gets_no_answer_gives_up_when_the_trust_is_over(shop: Shop
         shop.time.pass_by(600)
         raise NoAnswer("no answer")
 
-    desk, _ = desk_behind(shop, silent)
-    with kept(desk, held) as (keeper, woken):
+    holder, _ = desk_behind(shop, silent)
+    with kept(holder, held) as (keeper, woken):
         woken.until_over()
         assert keeper.lost is None
 
@@ -326,8 +328,8 @@ def test_stopping_a_keeper_sends_nothing_more_while_the_tracker_is_silent(shop: 
         asked.release()
         raise NoAnswer("no answer")
 
-    desk, door = desk_behind(shop, silent)
-    with kept(desk, held) as (keeper, _):
+    holder, door = desk_behind(shop, silent)
+    with kept(holder, held) as (keeper, _):
         assert asked.acquire(timeout=PATIENCE_S)
         keeper.stop()
         assert len(door.calls) <= 2

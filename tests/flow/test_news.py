@@ -277,10 +277,10 @@ class Kept:
     changed: threading.Condition = field(default_factory=threading.Condition)
 
     def __enter__(self) -> Keeper:
-        desk = self.shop.desk("s-20260131T1819-aaaaaa")
-        held = lease(self.shop, desk.session)
-        trusted_s = desk.clock.boot_s() + desk.trust_s
-        self.keeper = Keeper(desk, held, trusted_s, self.heartbeat_ms, self.wake, self.tells)
+        holder = self.shop.holder("s-20260131T1819-aaaaaa")
+        held = lease(self.shop, holder.session)
+        trusted_s = holder.clock.boot_s() + holder.trust_s
+        self.keeper = Keeper(holder, held, trusted_s, self.heartbeat_ms, self.wake, self.tells)
         self.keeper.start()
         return self.keeper
 

@@ -14,7 +14,7 @@ from colony.core.markers import Report, marker_of
 from colony.core.texts import lease as lease_texts
 from colony.core.ticket import State
 from colony.errors import Busy, Refused
-from colony.flow.reporting import PostRefused, Read, ReportRefused, post_file, read_file
+from colony.flow.reporting import PostRefused, ReportFile, ReportRefused, post_file, read_file
 from colony.tracker.protocol import Tracker
 from tests.fakes.meddled import Call, Crash, Meddled, Moment, lost, tracker_of
 
@@ -43,15 +43,15 @@ def written(shop: Shop, **changes: Any) -> Path:
     return path
 
 
-def read(shop: Shop, **changes: Any) -> Read:
+def read(shop: Shop, **changes: Any) -> ReportFile:
     path = written(shop, **changes)
     return read_file(path, schema_of("report"), shop.registry, shop.lines.append)
 
 
-def post(shop: Shop, report: Read, tracker: Tracker | None = None) -> list[str]:
+def post(shop: Shop, report: ReportFile, tracker: Tracker | None = None) -> list[str]:
     """The kinds of the lines."""
-    desk = shop.desk(report.report.session, tracker)
-    return [each.kind for each in post_file(desk, report, KNOWN)]
+    holder = shop.holder(report.report.session, tracker)
+    return [each.kind for each in post_file(holder, report, KNOWN)]
 
 
 def reports(shop: Shop) -> list[Report]:

@@ -238,10 +238,10 @@ def rested(shop: Shop) -> str:
 
 def test_a_live_lease_of_its_own_needs_no_renewal(shop: Shop) -> None:
     session = rested(shop)
-    found = regain(shop.desk(session), shop.facts(session))
+    found = regain(shop.holder(session), shop.facts(session))
     assert not isinstance(found, str)
     assert found.lease == shop.facts(session).lease
-    assert found.trusted_s <= shop.time.boot_s() + shop.desk(session).trust_s
+    assert found.trusted_s <= shop.time.boot_s() + shop.holder(session).trust_s
     assert not any("renewed" in text for text in shop.told())
 
 
@@ -249,7 +249,7 @@ def test_past_its_time_but_still_its_own_it_is_renewed(shop: Shop) -> None:
     session = rested(shop)
     shop.time.pass_by(2 * TTL_MS / 1000)
     now_ms = shop.time.wall_ms()
-    found = regain(shop.desk(session), shop.facts(session))
+    found = regain(shop.holder(session), shop.facts(session))
     assert not isinstance(found, str)
     held = lease_of(shop.history().events)
     assert isinstance(held, Lease)
@@ -262,15 +262,15 @@ def test_past_its_time_but_still_its_own_it_is_renewed(shop: Shop) -> None:
 def test_moved_by_a_person_it_is_not_its_own(shop: Shop) -> None:
     session = rested(shop)
     shop.moves("pending")
-    assert regain(shop.desk(session), shop.facts(session)) == "moved"
+    assert regain(shop.holder(session), shop.facts(session)) == "moved"
 
 
 def test_expired_or_taken_it_is_another_ones(shop: Shop) -> None:
     session = rested(shop)
     expired(shop, session)
-    assert regain(shop.desk(session), shop.facts(session)) == "taken"
+    assert regain(shop.holder(session), shop.facts(session)) == "taken"
     taken_by(shop)
-    assert regain(shop.desk(session), shop.facts(session)) == "taken"
+    assert regain(shop.holder(session), shop.facts(session)) == "taken"
 
 
 @pytest.mark.parametrize("between", ["says", "moves"])
@@ -282,7 +282,7 @@ def test_what_a_person_does_while_it_is_renewed_counts(shop: Shop, between: str)
         "moves": lambda: shop.moves("pending"),
     }
     door = Meddled(shop.colony, at("before", 1, acts[between]))
-    found = regain(shop.desk(session, tracker_of(door)), shop.facts(session))
+    found = regain(shop.holder(session, tracker_of(door)), shop.facts(session))
     assert found == "moved" if between == "moves" else not isinstance(found, str)
 
 
@@ -292,7 +292,7 @@ def test_what_a_person_does_while_it_is_renewed_counts(shop: Shop, between: str)
 def test_an_open_ticket_is_taken_once_more(shop: Shop) -> None:
     session = rested(shop)
     expired(shop, session)
-    hold = salvage(shop.desk(session), shop.history())
+    hold = salvage(shop.holder(session), shop.history())
     assert hold is not None
     held = lease_of(shop.history().events)
     assert isinstance(held, Lease)
@@ -302,7 +302,7 @@ def test_an_open_ticket_is_taken_once_more(shop: Shop) -> None:
 def test_its_own_live_lease_is_used_again(shop: Shop) -> None:
     session = rested(shop)
     before = shop.history()
-    hold = salvage(shop.desk(session), before)
+    hold = salvage(shop.holder(session), before)
     assert hold is not None
     assert shop.facts(session).lease == hold.lease
     assert shop.history() == before
@@ -314,7 +314,7 @@ def test_a_ticket_that_another_session_holds_is_busy(shop: Shop) -> None:
     taken_by(shop)
     before = shop.history()
     with pytest.raises(Busy, match=THEIRS):
-        salvage(shop.desk(session), before)
+        salvage(shop.holder(session), before)
     assert shop.history() == before
 
 
@@ -323,7 +323,7 @@ def test_in_any_other_state_only_a_comment_may_be_written(shop: Shop, state: Sta
     session = rested(shop)
     shop.moves(state)
     before = shop.history()
-    assert salvage(shop.desk(session), before) is None
+    assert salvage(shop.holder(session), before) is None
     assert shop.history() == before
 
 
@@ -332,7 +332,7 @@ def test_a_ticket_can_be_salvaged_again_and_again(shop: Shop) -> None:
     for _ in range(3):
         expired(shop, session)
         shop.time.pass_by(60)
-        hold = salvage(shop.desk(session), shop.history())
+        hold = salvage(shop.holder(session), shop.history())
         assert hold is not None
 
 
@@ -340,7 +340,7 @@ def test_salvage_sees_what_happened_since_it_looked(shop: Shop) -> None:
     session = rested(shop)
     expired(shop, session)
     door = Meddled(shop.colony, at("before", 1, lambda: shop.moves("pending")))
-    assert salvage(shop.desk(session, tracker_of(door)), shop.history()) is None
+    assert salvage(shop.holder(session, tracker_of(door)), shop.history()) is None
     assert shop.state == "pending"
 
 
@@ -348,7 +348,7 @@ def test_a_salvage_whose_answer_was_lost_is_done_once(shop: Shop) -> None:
     session = rested(shop)
     expired(shop, session)
     door = Meddled(shop.colony, lost())
-    assert salvage(shop.desk(session, tracker_of(door)), shop.history()) is not None
+    assert salvage(shop.holder(session, tracker_of(door)), shop.history()) is not None
     assert sum("· salvage ·" in text for text in shop.told()) == 1
 
 

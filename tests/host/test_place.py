@@ -8,9 +8,6 @@ import time
 import uuid
 from pathlib import Path
 
-import pytest
-
-from colony.errors import UsageProblem
 from colony.host.chance import SESSION, SystemChance
 from colony.host.place import host_name, login_name
 from tests.host.conftest import CLOCK
@@ -35,21 +32,14 @@ def test_names_are_in_their_form_and_never_twice() -> None:
     assert all(0 <= chance.fraction() < 1 for _ in range(1000))
 
 
-def test_the_stated_host_comes_first_then_the_file_then_the_kernel(tmp_path: Path) -> None:
+def test_the_host_is_called_by_the_file_then_by_the_kernel(tmp_path: Path) -> None:
     file = tmp_path / "hostname"
-    assert host_name(None, file) in (os.uname().nodename, "localhost")
+    assert host_name(file) in (os.uname().nodename, "localhost")
     file.write_text("box-7\nsecond line\n")
-    assert host_name(None, file) == "box-7"
-    assert host_name("stated", file) == "stated"
+    assert host_name(file) == "box-7"
     for bad in (b"", b"\n", b"a b\n", b"\xff\n", b"x" * 5000):
         file.write_bytes(bad)
-        assert host_name("", file) in (os.uname().nodename, "localhost")
-
-
-@pytest.mark.parametrize("name", ["a b", "-x", "a\n", "ü", "x" * 65, "a/b"])
-def test_a_stated_host_that_is_none_is_refused(name: str) -> None:
-    with pytest.raises(UsageProblem, match="COLONY_HOST"):
-        host_name(name)
+        assert host_name(file) in (os.uname().nodename, "localhost")
 
 
 def test_the_login_name_is_somebodys() -> None:

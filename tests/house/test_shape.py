@@ -21,9 +21,9 @@ FUNCTION_LINES = 60
 MODULE_LINES = 450
 PURE = {
     "__future__", "abc", "bisect", "calendar", "collections", "contextlib", "dataclasses",
-    "datetime", "difflib", "enum", "functools", "hashlib", "heapq", "itertools", "json", "math",
-    "operator", "re", "string", "textwrap", "tomllib", "types", "typing", "unicodedata",
-    "zoneinfo",
+    "datetime", "difflib", "enum", "functools", "hashlib", "heapq", "ipaddress", "itertools",
+    "json", "math", "operator", "re", "string", "textwrap", "tomllib", "types", "typing",
+    "unicodedata", "zoneinfo",
 }  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from colony.flow.keeping.backup import Home, back_up
 from colony.flow.keeping.restore import Restored, put_back
 from colony.flow.wiring.stores import need_database
 from colony.host.clock import SystemClock
+from colony.host.files import make_folder
 
 
 @verb(app)
@@ -56,7 +57,7 @@ def restore(
     path = Path(source).absolute()
     fresh_file(context.settings)
     home = _home(context)
-    home.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_folder(home.home)
     now_ms = SystemClock().wall_ms()
     done = put_back(home, path, now_ms, replace=replace)
     for session in done.stayed:

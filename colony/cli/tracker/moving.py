@@ -22,7 +22,7 @@ from colony.host.clock import SystemClock
 from colony.host.files import write_problem
 from colony.host.new_file import new_file
 from colony.tracker.moving import export as lines_of
-from colony.tracker.moving.stores import read_into, snapshot
+from colony.tracker.moving.databases import read_into, snapshot
 
 
 @verb(app)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from datetime import datetime, tzinfo
+from datetime import tzinfo
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
+from colony.cli.local_time import when
 from colony.cli.machine import zone
 from colony.cli.opening import check_person, fresh_file, made_line
 from colony.cli.show import Row
@@ -63,7 +64,7 @@ def token(
             context.show.line(made_line(fresh))
         made, secret, row = _made(store, wanted, until_ms, path)
     kind = "person, owner" if made.owner else _kind(made)
-    until = f", until {_when(until_ms, there)}" if until_ms is not None else ""
+    until = f", until {when(until_ms, there)}" if until_ms is not None else ""
     facts = {**_facts(row), "path": None if path is None else str(path)}
     if path is None:
         facts["token"] = secret
@@ -154,8 +155,8 @@ def _state(token: TokenRow, now_ms: int) -> str:
 def _row(token: TokenRow, now_ms: int, there: tzinfo) -> Row:
     kind = f"{_kind(token)}, owner" if token.owner else _kind(token)
     state = _state(token, now_ms)
-    expires = "never" if token.expires_ms is None else _when(token.expires_ms, there)
-    made = _when(token.created_ms, there)
+    expires = "never" if token.expires_ms is None else when(token.expires_ms, there)
+    made = when(token.created_ms, there)
     facts = {**_facts(token), "state": state}
     line = Line("token", f"{token.id} of {token.user} ({kind}), {state}", facts=facts)
     return Row(line, (token.id, token.user, kind, made, expires, state))
@@ -171,7 +172,3 @@ def _facts(token: TokenRow) -> dict[str, Json]:
         "expiresMs": token.expires_ms,
         "revokedMs": token.revoked_ms,
     }
-
-
-def _when(at_ms: int, there: tzinfo) -> str:
-    return datetime.fromtimestamp(at_ms / 1000, there).strftime("%Y-%m-%d %H:%M %Z")

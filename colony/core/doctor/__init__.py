@@ -13,7 +13,7 @@ WORDS: Final[dict[State, str]] = {"ok": "ok  ", "warn": "warn", "fail": "FAIL"}
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Diagnosis:
     """`check` is the thing; `todo` follows `fact` and says what to do, empty where nothing is."""
 
     check: str
@@ -22,27 +22,27 @@ class Finding:
     todo: str = ""
 
 
-def ok(check: str, fact: str) -> Finding:
-    return Finding(check, "ok", fact)
+def ok(check: str, fact: str) -> Diagnosis:
+    return Diagnosis(check, "ok", fact)
 
 
-def warn(check: str, fact: str, todo: str = "") -> Finding:
+def warn(check: str, fact: str, todo: str = "") -> Diagnosis:
     """Colony works as it is, but somebody should know."""
-    return Finding(check, "warn", fact, todo)
+    return Diagnosis(check, "warn", fact, todo)
 
 
-def fail(check: str, fact: str, todo: str = "") -> Finding:
+def fail(check: str, fact: str, todo: str = "") -> Diagnosis:
     """Colony cannot work before this is mended."""
-    return Finding(check, "fail", fact, todo)
+    return Diagnosis(check, "fail", fact, todo)
 
 
-def row(finding: Finding) -> Line:
+def row(finding: Diagnosis) -> Line:
     said = f"{finding.fact}: {finding.todo}" if finding.todo else finding.fact
     facts = {"check": finding.check, "state": finding.state, "todo": finding.todo}
     return Line("doctor.row", f"{WORDS[finding.state]} {finding.check} — {said}", facts=dict(facts))
 
 
-def summary(findings: Sequence[Finding]) -> Line:
+def summary(findings: Sequence[Diagnosis]) -> Line:
     """The last line: what to mend first, in the order in which it was found."""
     failed = list(dict.fromkeys(each.check for each in findings if each.state == "fail"))
     warned = sum(each.state == "warn" for each in findings)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from colony.core.doctor import Finding, fail, ok, warn
+from colony.core.doctor import Diagnosis, fail, ok, warn
 from colony.core.lines import clip
 from colony.core.ports import Range, free_ranges, show_range
 from colony.core.ticket import Ref
@@ -20,7 +20,7 @@ NAMED_MAX: Final = 5
 """Of many alike, as many are named."""
 
 
-def judge_python(version: tuple[int, int, int]) -> Finding:
+def judge_python(version: tuple[int, int, int]) -> Diagnosis:
     text = ".".join(map(str, version))
     if version[:2] < OLDEST_PYTHON:
         needs = ".".join(map(str, OLDEST_PYTHON))
@@ -42,7 +42,7 @@ class HomeSeen:
     """Those of Colony's private files that other users may read or write."""
 
 
-def judge_home(seen: HomeSeen) -> Finding:
+def judge_home(seen: HomeSeen) -> Diagnosis:
     other = "name another one with --home or COLONY_HOME"
     if seen.kind not in ("", "folder"):
         return fail("home", f"{seen.path} is {seen.kind}, not a folder", other)
@@ -58,7 +58,7 @@ def judge_home(seen: HomeSeen) -> Finding:
     return ok("home", seen.path)
 
 
-def judge_disk(free_bytes: int) -> Finding:
+def judge_disk(free_bytes: int) -> Diagnosis:
     text = f"{free_bytes / 1e9:.1f} GB free"
     if free_bytes < HARDLY_BYTES:
         return fail("disk", text, "make room where the home lies")
@@ -68,7 +68,7 @@ def judge_disk(free_bytes: int) -> Finding:
     return ok("disk", text)
 
 
-def judge_ports(pool: Range, size: int, busy: Collection[int], ours: Sequence[Range]) -> Finding:
+def judge_ports(pool: Range, size: int, busy: Collection[int], ours: Sequence[Range]) -> Diagnosis:
     """`busy` cannot be bound now; `ours` are the ranges of sessions that live here."""
     foreign = [port for port in busy if not any(low <= port <= high for low, high in ours)]
     total = pool[1] - pool[0] + 1
@@ -93,7 +93,7 @@ class Left:
     phase: str
 
 
-def judge_runs(unreadable: Sequence[str], left: Sequence[Left]) -> tuple[Finding, ...]:
+def judge_runs(unreadable: Sequence[str], left: Sequence[Left]) -> tuple[Diagnosis, ...]:
     found = [warn("runs", clip(why, 200), "look into that folder") for why in unreadable]
     found += [
         warn(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from colony.core.doctor import Finding, fail, ok, warn
+from colony.core.doctor import Diagnosis, fail, ok, warn
 from colony.core.ticket import Me, ProjectInfo, State
 
 CLOCK_WARN_MS: Final = 5_000
@@ -16,13 +16,13 @@ ANOTHER: Final = (
 )
 
 
-def judge_content(shown: str, projects: Mapping[str, Mapping[State, int]]) -> Finding:
+def judge_content(shown: str, projects: Mapping[str, Mapping[State, int]]) -> Diagnosis:
     tickets = sum(sum(states.values()) for states in projects.values())
     said = f"{_count(len(projects), 'project')}, {_count(tickets, 'ticket')}"
     return ok("tracker", f"{shown}: {said}")
 
 
-def judge_names(person: str, user: str, projects: Sequence[ProjectInfo]) -> tuple[Finding, ...]:
+def judge_names(person: str, user: str, projects: Sequence[ProjectInfo]) -> tuple[Diagnosis, ...]:
     """Who is who where names alone decide. Whoever is no member yet becomes what he comes as."""
     if person == user:
         return (
@@ -38,7 +38,9 @@ def judge_names(person: str, user: str, projects: Sequence[ProjectInfo]) -> tupl
     return (ok("who is who", said),)
 
 
-def judge_creators(projects: Sequence[ProjectInfo], creators: Sequence[str]) -> tuple[Finding, ...]:
+def judge_creators(
+    projects: Sequence[ProjectInfo], creators: Sequence[str]
+) -> tuple[Diagnosis, ...]:
     """Somebody must be able to accept: a project made by a machine has owners only."""
     without = [
         info.name for info in projects if not any(each.role == "admin" for each in info.members)
@@ -54,7 +56,7 @@ def judge_creators(projects: Sequence[ProjectInfo], creators: Sequence[str]) -> 
     )
 
 
-def judge_own_token(me: Me, user: str) -> Finding:
+def judge_own_token(me: Me, user: str) -> Diagnosis:
     """Colony's own token over HTTP."""
     if not me.machine:
         todo = ANOTHER.format(user=user)
@@ -62,7 +64,7 @@ def judge_own_token(me: Me, user: str) -> Finding:
     return ok("Colony's token", f"{me.user}, a machine: it may write in every project")
 
 
-def judge_person_token(me: Me) -> Finding:
+def judge_person_token(me: Me) -> Diagnosis:
     """A person's token over HTTP."""
     if me.machine:
         todo = "put a person's token into COLONY_PERSON_TOKEN_FILE"
@@ -70,7 +72,7 @@ def judge_person_token(me: Me) -> Finding:
     return ok("your token", f"{me.user}, {'an owner' if me.owner else 'a person'}")
 
 
-def judge_clock(there_ms: int, here_ms: int) -> Finding:
+def judge_clock(there_ms: int, here_ms: int) -> Diagnosis:
     apart = abs(there_ms - here_ms)
     text = f"{apart / 1000:.1f} s from the tracker's"
     if apart > CLOCK_FAIL_MS:

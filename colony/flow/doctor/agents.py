@@ -10,7 +10,7 @@ from typing import Final
 from colony.coding import claude
 from colony.coding.protocol import CodingAgent
 from colony.core.allowlist import allowed
-from colony.core.doctor import Finding, fail, ok, warn
+from colony.core.doctor import Diagnosis, fail, ok, warn
 from colony.core.session import Runner
 from colony.flow.doctor.machine import CALL_S, PATH
 from colony.host.call import call
@@ -24,7 +24,7 @@ PACKAGE: Final = f"@anthropic-ai/claude-code@{TESTED}"
 
 def look_at_agent(
     agent: CodingAgent, runner: Runner, environ: Mapping[str, str], clock: Clock, env_file: Path
-) -> tuple[Finding, ...]:
+) -> tuple[Diagnosis, ...]:
     """The checks that a start would make. `env_file` is where settings are kept."""
     check = f"agent {agent.name}"
     path = environ.get("PATH", PATH)

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from colony.core.doctor import Finding, fail
+from colony.core.doctor import Diagnosis, fail
 from colony.core.lines import clip
 from colony.errors import ColonyError
 
 LIMIT_S: Final = 20.0
 
-Look = Callable[[], tuple[Finding, ...]]
+Look = Callable[[], tuple[Diagnosis, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,15 +25,15 @@ class Check:
     look: Look
 
 
-def examine(checks: Iterable[Check], limit_s: float = LIMIT_S) -> Iterator[Finding]:
+def examine(checks: Iterable[Check], limit_s: float = LIMIT_S) -> Iterator[Diagnosis]:
     """What each check found, as soon as it is known."""
     for check in checks:
         yield from _within(check, limit_s)
 
 
-def _within(check: Check, limit_s: float) -> tuple[Finding, ...]:
+def _within(check: Check, limit_s: float) -> tuple[Diagnosis, ...]:
     """A look that takes too long is left behind: it ends with the process."""
-    answers: queue.SimpleQueue[tuple[Finding, ...]] = queue.SimpleQueue()
+    answers: queue.SimpleQueue[tuple[Diagnosis, ...]] = queue.SimpleQueue()
     thread = threading.Thread(
         target=lambda: answers.put(_looked(check)), name=f"check {check.name}", daemon=True
     )
@@ -45,7 +45,7 @@ def _within(check: Check, limit_s: float) -> tuple[Finding, ...]:
         return (fail(check.name, f"no answer within {limit_s:g} s", todo),)
 
 
-def _looked(check: Check) -> tuple[Finding, ...]:
+def _looked(check: Check) -> tuple[Diagnosis, ...]:
     try:
         return check.look()
     except ColonyError as problem:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from colony.core.doctor import Finding, ok, warn
+from colony.core.doctor import Diagnosis, ok, warn
 from colony.core.doctor.machine import (
     HomeSeen,
     Left,
@@ -31,7 +31,7 @@ PATH: Final = "/usr/local/bin:/usr/bin:/bin"
 CALL_S: Final = 10.0
 
 
-def look_at_home(home: Path, private: tuple[Path, ...]) -> tuple[Finding, ...]:
+def look_at_home(home: Path, private: tuple[Path, ...]) -> tuple[Diagnosis, ...]:
     """`private`: files that are nobody else's to read."""
     place = _standing(home)
     mode = place.stat().st_mode
@@ -41,21 +41,21 @@ def look_at_home(home: Path, private: tuple[Path, ...]) -> tuple[Finding, ...]:
     return (judge_home(seen),)
 
 
-def look_at_disk(home: Path) -> tuple[Finding, ...]:
+def look_at_disk(home: Path) -> tuple[Diagnosis, ...]:
     return (judge_disk(shutil.disk_usage(_standing(home)).free),)
 
 
-def look_at_ports(runs: Path, pool: Range, size: int) -> tuple[Finding, ...]:
+def look_at_ports(runs: Path, pool: Range, size: int) -> tuple[Diagnosis, ...]:
     ours = tuple(taken_ports(runs))
     return (judge_ports(pool, size, busy_ports(pool), ours),)
 
 
-def look_at_runs(runs: Path, host: str) -> tuple[Finding, ...]:
+def look_at_runs(runs: Path, host: str) -> tuple[Diagnosis, ...]:
     left = [Left(each.session, each.ticket, phase_of(each)) for each in left_behind(runs, host)]
     return judge_runs([each.reason for each in unreadable(runs)], left)
 
 
-def look_at_git(environ: Mapping[str, str], clock: Clock) -> tuple[Finding, ...]:
+def look_at_git(environ: Mapping[str, str], clock: Clock) -> tuple[Diagnosis, ...]:
     path = environ.get("PATH", PATH)
     program = shutil.which("git", path=path)
     if program is None:
@@ -68,7 +68,9 @@ def look_at_git(environ: Mapping[str, str], clock: Clock) -> tuple[Finding, ...]
     return (ok("git", said),)
 
 
-def look_at_sandbox(sandbox: bool, environ: Mapping[str, str], clock: Clock) -> tuple[Finding, ...]:
+def look_at_sandbox(
+    sandbox: bool, environ: Mapping[str, str], clock: Clock
+) -> tuple[Diagnosis, ...]:
     """Proved by using it. `NoBox` says what is missing, and what to do."""
     found = detect("on" if sandbox else "off", clock, environ.get("PATH", PATH))
     if found.warning:

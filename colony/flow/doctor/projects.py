@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from colony.core.concept import UNFILLED
-from colony.core.doctor import Finding, fail, ok, warn
+from colony.core.doctor import Diagnosis, fail, ok, warn
 from colony.core.project import Project
 from colony.core.survey import ProjectTrouble
 from colony.errors import ColonyError
@@ -24,7 +24,7 @@ def look_at_projects(
     home: Path,
     host: str,
     secrets: Callable[[Project], object],
-) -> tuple[Finding, ...]:
+) -> tuple[Diagnosis, ...]:
     """One finding a project. `secrets` reads its test credentials, or says why it cannot."""
     if not registry.projects:
         return (fail("projects", f"none is registered in {projects_dir}", FIRST),)
@@ -49,7 +49,7 @@ def _mend(trouble: ProjectTrouble, file: Path) -> str:
     return "correct the file (docs/registry.md lists its keys)"
 
 
-def _lacks(check: str, project: Project, secrets: Callable[[Project], object]) -> Finding | None:
+def _lacks(check: str, project: Project, secrets: Callable[[Project], object]) -> Diagnosis | None:
     try:
         secrets(project)
     except ColonyError as problem:
@@ -57,7 +57,7 @@ def _lacks(check: str, project: Project, secrets: Callable[[Project], object]) -
     return None
 
 
-def _judged(check: str, project: Project, home: Path, host: str) -> Finding:
+def _judged(check: str, project: Project, home: Path, host: str) -> Diagnosis:
     if not project.workers:
         return ok(check, "takes no workers")
     places = folders_of(project, home)

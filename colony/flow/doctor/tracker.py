@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
-from colony.core.doctor import Finding, fail, ok, warn
+from colony.core.doctor import Diagnosis, fail, ok, warn
 from colony.core.doctor.tracker import (
     judge_clock,
     judge_content,
@@ -30,7 +30,7 @@ class Names:
     """Those who count as creators where the tracker has no members."""
 
 
-def look_inside(shown: str, opened: Callable[[], Reads], names: Names) -> tuple[Finding, ...]:
+def look_inside(shown: str, opened: Callable[[], Reads], names: Names) -> tuple[Diagnosis, ...]:
     """An embedded tracker. Its `me` would make who is not there yet, so it is not asked."""
     with closing(opened()) as reads:
         projects = reads.projects()
@@ -44,7 +44,7 @@ def look_inside(shown: str, opened: Callable[[], Reads], names: Names) -> tuple[
 
 def look_over_http(
     shown: str, opened: Callable[[], Reads], names: Names, clock: Clock
-) -> tuple[Finding, ...]:
+) -> tuple[Diagnosis, ...]:
     """A served tracker, with whichever token there is."""
     with closing(opened()) as reads:
         projects = reads.projects()
@@ -59,7 +59,7 @@ def look_over_http(
 
 def look_at_own_token(
     as_colony: Callable[[], Tracker], user: str, own_users: Sequence[str]
-) -> tuple[Finding, ...]:
+) -> tuple[Diagnosis, ...]:
     """Colony's own token, for a served tracker."""
     with closing(as_colony()) as tracker:
         if "me" in tracker.features:
@@ -70,7 +70,7 @@ def look_at_own_token(
     return (fail("Colony's token", "the tracker cannot tell whose it is", todo),)
 
 
-def look_at_person_token(as_person: Callable[[], Tracker] | None) -> tuple[Finding, ...]:
+def look_at_person_token(as_person: Callable[[], Tracker] | None) -> tuple[Diagnosis, ...]:
     """The person's own token, for a served tracker."""
     if as_person is None:
         todo = "set COLONY_PERSON_TOKEN_FILE to write and answer tickets from here"

@@ -46,7 +46,7 @@ class Home:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class Contents:
     """What a copy holds."""
 
     size: int
@@ -55,10 +55,10 @@ class Kept:
     sessions: tuple[str, ...] = ()
 
 
-def back_up(home: Home, target: Path, at_ms: int) -> Kept:
+def back_up(home: Home, target: Path, at_ms: int) -> Contents:
     """Write a backup as the new file `target`; where its name ends in `.db`, the database alone."""
     if target.name.endswith(PLAIN):
-        return Kept(copies.backup(home.url, target))
+        return Contents(copies.backup(home.url, target))
     if os.path.lexists(target):
         raise taken(target)
     database = target.with_name(f".{target.name}.{os.getpid()}.db")
@@ -82,7 +82,7 @@ def back_up(home: Home, target: Path, at_ms: int) -> Kept:
     finally:
         database.unlink(missing_ok=True)
     names = tuple(folder.session for folder in sessions)
-    return Kept(target.stat().st_size, len(librarian), names)
+    return Contents(target.stat().st_size, len(librarian), names)
 
 
 def _unposted(runs: Path) -> Iterator[RunFolder]:

@@ -14,13 +14,12 @@ from typing import IO, Final
 from colony.core.session import Facts
 from colony.errors import Busy, Damaged, Refused, UsageProblem
 from colony.flow.keeping.archive import DATABASE, LIBRARIAN, RUNS, unpack
-from colony.flow.keeping.backup import Home, Kept
+from colony.flow.keeping.backup import Contents, Home
 from colony.flow.runs import facts_of, home_locked, not_ended
-from colony.host.files import PRIVATE_FILE, PRIVATE_FOLDER, write_problem
+from colony.host.files import PRIVATE_FOLDER, create_private, sync_folder, write_problem
 from colony.host.identity import command_of
 from colony.host.journal import RunFolder
 from colony.host.lock import is_locked
-from colony.host.new_file import sync_folder
 from colony.host.open_files import holders
 from colony.tracker import copies
 from colony.tracker.places import path_of
@@ -33,7 +32,7 @@ _EXPORT: Final = b'{"row":"export"'
 class Restored:
     """What was put back, and what of it was there already."""
 
-    kept: Kept
+    kept: Contents
     old: Path | None
     """The database that was there before."""
     stayed: tuple[str, ...]
@@ -56,8 +55,7 @@ class Staging:
         for folder in reversed([*path.parents]):
             # One by one: those on the way would not be private otherwise.
             folder.mkdir(PRIVATE_FOLDER, exist_ok=True)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-        return os.fdopen(os.open(path, flags, PRIVATE_FILE), "wb")
+        return os.fdopen(create_private(path), "wb")
 
     def clear(self) -> None:
         self.database.unlink(missing_ok=True)
@@ -164,7 +162,7 @@ def _settle(home: Home, path: Path, staging: Staging, stamp: str) -> Restored:
     old = _free(path, stamp) if path.exists() else None
     copies.put_in_place(path, staging.database, old)
     sync_folder(path.parent)
-    return Restored(Kept(size, files, tuple(sessions)), old, tuple(stayed))
+    return Restored(Contents(size, files, tuple(sessions)), old, tuple(stayed))
 
 
 def _free(path: Path, stamp: str) -> Path:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Protocol
 
 from colony.config import Settings
-from colony.core.doctor import Finding, ok
+from colony.core.address import EMBEDDED, is_served
+from colony.core.doctor import Diagnosis, ok
 from colony.core.doctor.machine import judge_python
 from colony.core.project import Project
 from colony.core.session import Runner
@@ -34,7 +35,6 @@ from colony.flow.doctor.tracker import (
     look_over_http,
 )
 from colony.flow.wiring.agents import agent_for
-from colony.flow.wiring.readers import EMBEDDED
 from colony.flow.wiring.sessions import runner_of, secrets_of
 from colony.host.clock import SystemClock
 from colony.host.registry import Registry, read_registry
@@ -88,7 +88,7 @@ def _registry(settings: Settings) -> Registry:
     return read_registry(place.projects_dir, place.home, place.host)
 
 
-def _projects(settings: Settings) -> tuple[Finding, ...]:
+def _projects(settings: Settings) -> tuple[Diagnosis, ...]:
     place = settings.place
 
     def secrets(project: Project) -> object:
@@ -103,7 +103,7 @@ def _tracker_checks(settings: Settings, ways: Ways) -> tuple[Check, ...]:
     tracker = settings.tracker
     names = Names(tracker.person, tracker.user, tracker.creator_names)
     shown = BY_NAME["tickets_url"].shown(tracker.url).removeprefix(EMBEDDED)
-    if not tracker.url.startswith(("http://", "https://")):
+    if not is_served(tracker.url):
         return (Check("tracker", lambda: look_inside(shown, ways.reads, names)),)
     has_person = tracker.person_token_file is not None
     as_person = partial(ways.tracker, as_person=True) if has_person else None
@@ -117,9 +117,9 @@ def _tracker_checks(settings: Settings, ways: Ways) -> tuple[Check, ...]:
     )
 
 
-def _agents(settings: Settings, environ: Mapping[str, str]) -> tuple[Finding, ...]:
+def _agents(settings: Settings, environ: Mapping[str, str]) -> tuple[Diagnosis, ...]:
     """Each agent that a session could be run with, once."""
-    found: list[Finding] = []
+    found: list[Diagnosis] = []
     env_file = settings.place.home / ".env"
     for runner in _runners(settings):
         found += look_at_agent(agent_for(runner), runner, environ, SystemClock(), env_file)

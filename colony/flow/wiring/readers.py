@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from colony.config import Settings
+from colony.core.address import EMBEDDED, is_embedded
 from colony.errors import UsageProblem
 from colony.host.clock import SystemClock
 from colony.tracker.places import open_reader
 from colony.tracker.reads import Reads
-
-EMBEDDED: Final = "sqlite:///"
 
 
 def reader(settings: Settings) -> Reads:
@@ -22,6 +19,6 @@ def reader(settings: Settings) -> Reads:
 def need_embedded(settings: Settings) -> None:
     """UsageProblem for a tracker that this version does not reach."""
     url = settings.tracker.url
-    if not url.startswith(EMBEDDED):
+    if not is_embedded(url):
         scheme = url.partition(":")[0]
         raise UsageProblem(f"COLONY_TICKETS_URL: {scheme} is not served yet, only {EMBEDDED}FILE")

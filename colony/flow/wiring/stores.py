@@ -7,9 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from colony.config import Settings
+from colony.core.address import EMBEDDED, is_served
 from colony.core.ticket import Me
 from colony.errors import Refused
-from colony.flow.wiring.readers import EMBEDDED, need_embedded
+from colony.flow.wiring.readers import need_embedded
 from colony.flow.wiring.trackers import DERIVE
 from colony.host.clock import SystemClock
 from colony.tracker.places import TIMEOUT_S, engine_at
@@ -27,7 +28,7 @@ class Store:
 
 def need_database(settings: Settings, what: str) -> None:
     """Refused for a tracker behind a server: `what` is done where its database lies."""
-    if settings.tracker.url.startswith(("http://", "https://")):
+    if is_served(settings.tracker.url):
         raise Refused(
             f"COLONY_TICKETS_URL names a server: {what} where its database lies "
             f"(there it is {EMBEDDED}FILE)"

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import ipaddress
 import ssl
 from typing import Final
 
 import httpx
 
 from colony.core.lines import clip
+from colony.core.loopback import is_loopback
 from colony.errors import UsageProblem
 
 PORT_MAX: Final = 65535
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a name or address can only be this machine."""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def checked(base: str) -> str:

@@ -10,21 +10,19 @@ from typing import Final
 
 from colony.core.lines import Json
 from colony.core.records import HostRecord, SessionRecord
-from colony.core.ticket import ROLES, NewTicket, ProjectInfo, Ref, Role, State
-from colony.errors import Invalid, NotFound
+from colony.core.ticket import NewTicket, ProjectInfo, Ref, Role
 from colony.tracker import limits
 from colony.tracker.http.answer import Answer
 from colony.tracker.http.client import QUICK, Method
 from colony.tracker.http.reads import HttpReads, judged, segment
-from colony.tracker.protocol import ANY, Conflict, Created, Guard, Written
+from colony.tracker.protocol import Conflict, Created, Guard, Written
 from colony.tracker.records import limits as record_limits
+from colony.tracker.ticket_writes import TicketWrites
 from colony.tracker.wire import asks
 from colony.tracker.wire import read as wire
 from colony.tracker.writes import (
     Block,
-    Comment,
     Edit,
-    Move,
     SetParent,
     TicketWrite,
     path_of,
@@ -38,7 +36,7 @@ NEEDED: Final = frozenset(
 """What a server must have for this edge."""
 
 
-class HttpTracker(HttpReads):
+class HttpTracker(HttpReads, TicketWrites):
     """A `Tracker` of the user whose token is sent. Every write carries its key, and is repeated
     with it while no answer comes."""
 
@@ -48,52 +46,15 @@ class HttpTracker(HttpReads):
             ticket = wire.ticket(wire.fields(answer.value, "the answer"))
         return Created(ticket, fresh=answer.status == 201)
 
-    def comment(self, ref: Ref, text: str, *, key: str, guard: Guard = ANY) -> Written | Conflict:
-        return self._write(ref, Comment(text), key, guard)
-
-    def move(
-        self,
-        ref: Ref,
-        state: State,
-        *,
-        key: str,
-        text: str = "",
-        guard: Guard = ANY,
-        on_behalf: int | None = None,
-    ) -> Written | Conflict:
-        return self._write(ref, Move(state, text, on_behalf), key, guard)
-
-    def edit(
-        self,
-        ref: Ref,
-        *,
-        key: str,
-        subject: str | None = None,
-        summary: str | None = None,
-        guard: Guard = ANY,
-    ) -> Written | Conflict:
-        return self._write(ref, Edit(subject, summary), key, guard)
-
-    def block(
-        self, ref: Ref, by: Ref, *, key: str, remove: bool = False, guard: Guard = ANY
-    ) -> Written | Conflict:
-        return self._write(ref, Block(by, remove), key, guard)
-
-    def set_parent(
-        self, ref: Ref, parent: Ref | None, *, key: str, guard: Guard = ANY
-    ) -> Written | Conflict:
-        return self._write(ref, SetParent(parent), key, guard)
-
     def add_project(self, name: str, *, key: str) -> ProjectInfo:
         answer = self._send("POST", "/api/projects", {"name": limits.project(name)}, key)
         return _project(answer, "POST /api/projects")
 
     def set_member(self, project: str, user: str, role: Role | None, *, key: str) -> ProjectInfo:
         user = limits.user(user)
-        if role is not None and role not in ROLES:
-            raise Invalid("role: admin, edit or use")
+        limits.role(role)
         if not limits.is_project(project):
-            raise NotFound(f"there is no project {project[:64]!a}")
+            raise limits.no_project(project)
         path = f"/api/projects/{project}/members"
         if role is None:
             answer = self._send("DELETE", f"{path}/{segment(user)}", None, key)
@@ -113,8 +74,7 @@ class HttpTracker(HttpReads):
         self._tell(f"/api/hosts/{segment(record.name)}", asks.host(record))
 
     def _write(self, ref: Ref, write: TicketWrite, key: str, guard: Guard) -> Written | Conflict:
-        if not limits.may_exist(ref):
-            raise NotFound("no such ticket")
+        limits.need_possible(ref)
         write = storable(write)
         path = f"/api/{path_of(ref, write)}"
         answer = self._send(_method(write), path, asks.body_of(write, guard), key)

@@ -15,21 +15,19 @@ from urllib.parse import quote
 from colony.core.lines import Json
 from colony.core.texts import moved
 from colony.core.ticket import (
-    ROLES,
     History,
     Me,
     NewTicket,
     ProjectInfo,
     Ref,
     Role,
-    State,
     Ticket,
 )
 from colony.errors import ColonyError, Forbidden, Invalid, NoAnswer, NotFound
 from colony.tracker import limits
 from colony.tracker.http.client import Http
 from colony.tracker.http.dialect import Dialect
-from colony.tracker.http.foreign_reads import ForeignReads, strictly
+from colony.tracker.http.foreign_reads import ForeignReads
 from colony.tracker.http.outcome import conflict, holds, made, need_own_name, written
 from colony.tracker.http.phrasing import (
     Body,
@@ -40,14 +38,13 @@ from colony.tracker.http.phrasing import (
     need_relations,
     phrase,
 )
+from colony.tracker.http.reads import judged
 from colony.tracker.http.recall import happened
 from colony.tracker.http.remembered import Remembered
 from colony.tracker.protocol import ANY, Conflict, Created, Guard, Written
+from colony.tracker.ticket_writes import TicketWrites
 from colony.tracker.wire import read
 from colony.tracker.writes import (
-    Block,
-    Comment,
-    Edit,
     Move,
     SetParent,
     TicketWrite,
@@ -73,7 +70,7 @@ class Side:
     """The server, with a creator's token."""
 
 
-class Foreign(ForeignReads):
+class Foreign(ForeignReads, TicketWrites):
     """A `Tracker` of one user on such a server."""
 
     def __init__(
@@ -87,7 +84,8 @@ class Foreign(ForeignReads):
     def me(self) -> Me:
         if self._dialect.has("me"):
             value = self._ask("/api/me")
-            return strictly("/api/me", lambda: read.me(read.fields(value, "me")))
+            with judged("/api/me"):
+                return read.me(read.fields(value, "me"))
         return Me(self._side.name, "", machine=self._side.machine, owner=False)
 
     def close(self) -> None:
@@ -112,42 +110,6 @@ class Foreign(ForeignReads):
         self._tickets.answered("tickets", key, new, created)
         return created
 
-    def comment(self, ref: Ref, text: str, *, key: str, guard: Guard = ANY) -> Written | Conflict:
-        return self._write(ref, Comment(text), key, guard)
-
-    def move(
-        self,
-        ref: Ref,
-        state: State,
-        *,
-        key: str,
-        text: str = "",
-        guard: Guard = ANY,
-        on_behalf: int | None = None,
-    ) -> Written | Conflict:
-        return self._write(ref, Move(state, text, on_behalf), key, guard)
-
-    def edit(
-        self,
-        ref: Ref,
-        *,
-        key: str,
-        subject: str | None = None,
-        summary: str | None = None,
-        guard: Guard = ANY,
-    ) -> Written | Conflict:
-        return self._write(ref, Edit(subject, summary), key, guard)
-
-    def block(
-        self, ref: Ref, by: Ref, *, key: str, remove: bool = False, guard: Guard = ANY
-    ) -> Written | Conflict:
-        return self._write(ref, Block(by, remove), key, guard)
-
-    def set_parent(
-        self, ref: Ref, parent: Ref | None, *, key: str, guard: Guard = ANY
-    ) -> Written | Conflict:
-        return self._write(ref, SetParent(parent), key, guard)
-
     def add_project(self, name: str, *, key: str) -> ProjectInfo:
         if limits.project(name) not in self._names():
             self._http.send("POST", "/api/projects", {"name": name}, key=self._key(key))
@@ -155,8 +117,7 @@ class Foreign(ForeignReads):
 
     def set_member(self, project: str, user: str, role: Role | None, *, key: str) -> ProjectInfo:
         user = limits.user(user)
-        if role is not None and role not in ROLES:
-            raise Invalid("role: admin, edit or use")
+        limits.role(role)
         self._need_project(project)
         path = f"/api/projects/{project}/members"
         if role is None:
@@ -227,8 +188,7 @@ class Foreign(ForeignReads):
     # --- writes to a ticket ---------------------------------------------------------------
 
     def _write(self, ref: Ref, write: TicketWrite, key: str, guard: Guard) -> Written | Conflict:
-        if not limits.may_exist(ref):
-            raise NotFound("no such ticket")
+        limits.need_possible(ref)
         write, path, key = storable(write), path_of(ref, write), limits.key(key)
         tried = self._writes.find(path, key, write)
         if tried is not None and tried.answer is not None:

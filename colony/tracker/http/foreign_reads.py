@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Final, TypeVar
+from typing import Final
 
 from colony.core.keywords import priority_of
 from colony.core.lease import view_of
 from colony.core.lines import Json
 from colony.core.people import People, is_creator, people_of
 from colony.core.relations import is_question
-from colony.core.ticket import STATES, History, ProjectInfo, Ref, State, Ticket
-from colony.errors import Invalid, NoAnswer, NotFound
+from colony.core.ticket import History, ProjectInfo, Ref, State, Ticket
+from colony.errors import NoAnswer, NotFound
 from colony.tracker import limits
 from colony.tracker.http.client import Http
 from colony.tracker.http.dialect import Dialect, Heard, hear
 from colony.tracker.http.phrasing import path_to
 from colony.tracker.http.polling import BACK_MS, Polling
+from colony.tracker.http.reads import judged
 from colony.tracker.http.unrecorded import Unrecorded
 from colony.tracker.http.words import old_words
 from colony.tracker.reads import Changes
 from colony.tracker.wire import read
-from colony.tracker.wire.read import Strange
 
 AT_ONCE: Final = 8
 """Histories that are asked for at the same time."""
@@ -35,7 +35,6 @@ READ_FOR_ROWS: Final[frozenset[State]] = frozenset({"open", "progress", "reopene
 """States of tickets whose history is read for their row; questions are in every state."""
 
 Params = dict[str, str]
-T = TypeVar("T")
 
 
 class ForeignReads(Unrecorded):
@@ -83,8 +82,7 @@ class ForeignReads(Unrecorded):
         since_ms: int | None = None,
     ) -> tuple[Ticket, ...]:
         """NotFound: no such project."""
-        if states is not None and not set(states) <= set(STATES):
-            raise Invalid("state: no such state")
+        limits.states(states)
         params = self._filters(project, states, since_ms)
         rows = [
             each
@@ -99,8 +97,7 @@ class ForeignReads(Unrecorded):
         return tuple(sorted(found, key=lambda each: (each.created_ms, each.ref)))
 
     def ticket(self, ref: Ref) -> History:
-        if not limits.may_exist(ref):
-            raise NotFound("no such ticket")
+        limits.need_possible(ref)
         path = path_to(ref)
         heard = self._hear(self._ask(path), path)
         if heard.history is None:
@@ -125,7 +122,8 @@ class ForeignReads(Unrecorded):
         try:
             path = f"/api/projects/{name}"
             value = self._ask(path)
-            return strictly(path, lambda: read.project(read.fields(value, path)))
+            with judged(path):
+                return read.project(read.fields(value, path))
         except NotFound:
             self._need_project(name)
             return ProjectInfo(name, ())
@@ -167,7 +165,8 @@ class ForeignReads(Unrecorded):
             cursor = following
 
     def _hear(self, value: Json, path: str) -> Heard:
-        heard = strictly(path, lambda: hear(self._dialect, value, path))
+        with judged(path):
+            heard = hear(self._dialect, value, path)
         self._related = bool(self._related) or heard.related
         return heard
 
@@ -176,12 +175,13 @@ class ForeignReads(Unrecorded):
 
     def _names(self) -> frozenset[str]:
         value = self._ask("/api/projects")
-        told = strictly("/api/projects", lambda: read.fields(value, "projects"))
-        return frozenset(told.list("projects", lambda each: each.text("name", None)))
+        with judged("/api/projects"):
+            told = read.fields(value, "projects")
+            return frozenset(told.list("projects", lambda each: each.text("name", None)))
 
     def _need_project(self, name: str) -> None:
         if not limits.is_project(name) or name not in self._names():
-            raise NotFound(f"there is no project {name[:64]!a}")
+            raise limits.no_project(name)
 
     # --- what rows do not say -------------------------------------------------------------
 
@@ -256,14 +256,6 @@ class ForeignReads(Unrecorded):
             people = people_of(None, self._creator_names)
         self._people[project] = (now_ms, people)
         return people
-
-
-def strictly(path: str, shape: Callable[[], T]) -> T:
-    """NoAnswer: what came from there is something else."""
-    try:
-        return shape()
-    except Strange as strange:
-        raise NoAnswer(f"{path}: {strange}") from None
 
 
 def _as_now(known: Ticket, row: Ticket) -> Ticket:

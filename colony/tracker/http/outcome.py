@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from colony.core.ticket import Event, History, Ticket
 from colony.errors import Refused
-from colony.tracker.http.recall import Wanted, newest
+from colony.tracker.http.recall import Trace, newest
 from colony.tracker.protocol import Conflict, Guard, Written
 
 
@@ -25,7 +25,7 @@ def written(event: Event, history: History) -> Written:
     return Written(event.id, history.ticket.last_event if ours else event.id)
 
 
-def made(wanted: Wanted | None, after: History, known: int) -> Written:
+def made(wanted: Trace | None, after: History, known: int) -> Written:
     """The answer to a write that went through, read from the ticket as it is after it. A change
     that the server makes no event of goes by the last one."""
     news = [each for each in after.events if each.id > known]
@@ -36,7 +36,7 @@ def made(wanted: Wanted | None, after: History, known: int) -> Written:
     return Written(last, last) if event is None else written(event, after)
 
 
-def need_own_name(wanted: Wanted | None, after: History, known: int) -> None:
+def need_own_name(wanted: Trace | None, after: History, known: int) -> None:
     """Refused where what Colony just wrote reads as a person's: no line of it would count."""
     if wanted is None or not wanted.machine:
         return

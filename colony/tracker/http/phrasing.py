@@ -12,21 +12,21 @@ from colony.core.ticket import History, Ref, State, Ticket
 from colony.errors import Forbidden, Invalid
 from colony.tracker.http.client import Method
 from colony.tracker.http.dialect import Dialect
-from colony.tracker.http.recall import Wanted
+from colony.tracker.http.recall import Trace
 from colony.tracker.protocol import Guard
 from colony.tracker.writes import Block, Comment, Edit, Move, SetParent, TicketWrite
 
 Body = dict[str, Json]
-CREATORS_ONLY: Final[frozenset[State]] = frozenset({"done", "reopened"})
+BY_CREATORS: Final[frozenset[State]] = frozenset({"done", "reopened"})
 """States that a server without `on behalf` takes from creators alone."""
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class PhrasedWrite:
     method: Method
     path: str
     body: Body
-    wanted: Wanted | None
+    wanted: Trace | None
     """The event that it makes; None: one that cannot be told from others."""
     by_creator: bool = False
     """Sent with a creator's token."""
@@ -49,7 +49,7 @@ def is_so(ticket: Ticket, write: TicketWrite) -> bool:
             assert_never(write)
 
 
-def phrase(dialect: Dialect, ticket: Ticket, write: TicketWrite, machine: bool) -> Request:
+def phrase(dialect: Dialect, ticket: Ticket, write: TicketWrite, machine: bool) -> PhrasedWrite:
     """Invalid: the server knows no such thing."""
     path = path_to(ticket.ref)
     match write:
@@ -61,29 +61,29 @@ def phrase(dialect: Dialect, ticket: Ticket, write: TicketWrite, machine: bool) 
             return _move(dialect, ticket, write, machine)
         case Edit(subject, summary):
             body: Body = {"subject": subject, "summary": summary}
-            return Request("PATCH", path, _given(body), None)
+            return PhrasedWrite("PATCH", path, _given(body), None)
         case Block(by, remove):
             method: Method = "DELETE" if remove else "POST"
-            return Request(method, f"{path}/blocked-by", _ref(by), None)
+            return PhrasedWrite(method, f"{path}/blocked-by", _ref(by), None)
         case SetParent(parent):
             if parent is None:
-                return Request("DELETE", f"{path}/parent", {}, None)
-            return Request("POST", f"{path}/parent", _ref(parent), None)
+                return PhrasedWrite("DELETE", f"{path}/parent", {}, None)
+            return PhrasedWrite("POST", f"{path}/parent", _ref(parent), None)
         case _:
             assert_never(write)
 
 
 def may_have_made(
     dialect: Dialect, ticket: Ticket, write: TicketWrite, machine: bool
-) -> tuple[Wanted, ...]:
+) -> tuple[Trace, ...]:
     """The events that an earlier try of this write may have made, the likelier one first."""
     match write:
         case Comment(text):
-            return (Wanted("comment", "", text, machine),)
+            return (Trace("comment", "", text, machine),)
         case Move(state, text):
             mine = machine and not needs_creator(dialect, write)
-            moved = Wanted("state", state, text, mine)
-            words = Wanted("comment", "", text, machine)
+            moved = Trace("state", state, text, mine)
+            words = Trace("comment", "", text, machine)
             return (moved, words) if text and state == ticket.state else (moved,)
         case _:
             return ()
@@ -93,7 +93,7 @@ def needs_creator(dialect: Dialect, write: TicketWrite) -> bool:
     """Whether a creator's token has to stand in for `on behalf`."""
     if not isinstance(write, Move) or write.on_behalf is None or dialect.has("onBehalf"):
         return False
-    return write.state in CREATORS_ONLY
+    return write.state in BY_CREATORS
 
 
 def check_behalf(history: History, write: Move, people: People) -> None:
@@ -126,20 +126,20 @@ def path_to(ref: Ref) -> str:
     return f"/api/tickets/{ref.project}/{ref.number}"
 
 
-def _comment(path: str, text: str, machine: bool) -> Request:
-    wanted = Wanted("comment", "", text, machine)
-    return Request("POST", f"{path}/comments", {"text": text}, wanted)
+def _comment(path: str, text: str, machine: bool) -> PhrasedWrite:
+    wanted = Trace("comment", "", text, machine)
+    return PhrasedWrite("POST", f"{path}/comments", {"text": text}, wanted)
 
 
-def _move(dialect: Dialect, ticket: Ticket, move: Move, machine: bool) -> Request:
+def _move(dialect: Dialect, ticket: Ticket, move: Move, machine: bool) -> PhrasedWrite:
     body: Body = {"state": dialect.word(move.state, ticket.subject, ticket.source)}
     if move.text:
         body["text"] = move.text
     if move.on_behalf is not None and dialect.has("onBehalf"):
         body["onBehalf"] = move.on_behalf
     creator = needs_creator(dialect, move)
-    wanted = Wanted("state", move.state, move.text, machine and not creator)
-    return Request("POST", f"{path_to(ticket.ref)}/state", body, wanted, creator)
+    wanted = Trace("state", move.state, move.text, machine and not creator)
+    return PhrasedWrite("POST", f"{path_to(ticket.ref)}/state", body, wanted, creator)
 
 
 def _given(body: Body) -> Body:

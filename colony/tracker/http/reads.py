@@ -11,8 +11,8 @@ from urllib.parse import quote
 
 from colony.core.lines import clip
 from colony.core.records import HostRecord, SessionRecord
+from colony.core.strict_json import SAFE
 from colony.core.ticket import (
-    STATES,
     History,
     Me,
     ProjectInfo,
@@ -21,19 +21,15 @@ from colony.core.ticket import (
     Ticket,
     is_state,
 )
-from colony.errors import Invalid, NoAnswer, NotFound
+from colony.errors import NoAnswer, NotFound
 from colony.tracker import limits
 from colony.tracker.http.client import Http, Params
-from colony.tracker.reads import Changes
+from colony.tracker.reads import PAGE_MAX, Changes
 from colony.tracker.wire import read as wire
 from colony.tracker.wire.read import Fields, Strange
 
 T = TypeVar("T")
 
-PAGE_MAX: Final = 10_000
-"""Events asked for at once."""
-SAFE: Final = 2**53 - 1
-"""The largest whole number that every JSON program holds exactly."""
 LISTS_MAX: Final = 100_000
 """Parts of one list, before a server that never ends it is given up."""
 
@@ -73,10 +69,9 @@ class HttpReads:
         states: Collection[State] | None = None,
         since_ms: int | None = None,
     ) -> tuple[Ticket, ...]:
-        if states is not None and not set(states) <= set(STATES):
-            raise Invalid("state: no such state")
+        limits.states(states)
         if project is not None and not limits.is_project(project):
-            raise _no_project(project)
+            raise limits.no_project(project)
         if states is not None and not states:
             # A query cannot say "in no state".
             if project is not None:
@@ -107,8 +102,7 @@ class HttpReads:
         raise NoAnswer("GET /api/tickets: a list without an end")
 
     def ticket(self, ref: Ref) -> History:
-        if not limits.may_exist(ref):
-            raise NotFound("no such ticket")
+        limits.need_possible(ref)
         return self._one(f"/api/tickets/{ref.project}/{ref.number}", wire.history)
 
     def changes(self, after: int, limit: int = 1000) -> Changes:
@@ -128,7 +122,7 @@ class HttpReads:
 
     def project(self, name: str) -> ProjectInfo:
         if not limits.is_project(name):
-            raise _no_project(name)
+            raise limits.no_project(name)
         return self._one(f"/api/projects/{name}", wire.project)
 
     def sessions(
@@ -211,7 +205,3 @@ def _safe(value: int) -> int:
 def _number(etag: str, default: int) -> int:
     found = re.fullmatch(r'(?:W/)?"(-?[0-9]{1,19})"', etag.strip(), re.ASCII)
     return int(found[1]) if found else default
-
-
-def _no_project(name: str) -> NotFound:
-    return NotFound(f"there is no project {name[:64]!a}")

@@ -33,7 +33,7 @@ _TAKING: Final = frozenset({"started", "salvage"})
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class Trace:
     """An event that a write makes."""
 
     kind: Literal["comment", "state"]
@@ -53,9 +53,7 @@ class Wanted:
         return self.is_like(event) and _plain(event.text) == _plain(self.text)
 
 
-def happened(
-    events: tuple[Event, ...], wanted: Wanted, key: str, known: int | None
-) -> Event | None:
+def happened(events: tuple[Event, ...], wanted: Trace, key: str, known: int | None) -> Event | None:
     """The event that an earlier try of this write made. `known`: the last event before a try of
     this process whose answer was lost; None: there was none."""
     if known is not None:
@@ -73,7 +71,7 @@ def happened(
     return newest(_after(events, since), wanted) if since else None
 
 
-def newest(events: Iterable[Event], wanted: Wanted) -> Event | None:
+def newest(events: Iterable[Event], wanted: Trace) -> Event | None:
     found = [each for each in events if wanted.is_same(each)]
     return found[-1] if found else None
 
@@ -86,7 +84,7 @@ def _first(events: Iterable[Event]) -> Event | None:
     return next(iter(events), None)
 
 
-def _says(event: Event, wanted: Wanted, line: Marker) -> bool:
+def _says(event: Event, wanted: Trace, line: Marker) -> bool:
     return wanted.is_like(event) and marker_of(event) == line
 
 

@@ -10,10 +10,8 @@ from typing import Final
 
 from colony.errors import Damaged, Refused, Unreachable
 from colony.tracker.sql import dialect
-from colony.tracker.sql.files import open_file
+from colony.tracker.sql.files import PRIVATE, open_file
 from colony.tracker.sql.moving import renew_store
-
-PRIVATE: Final = 0o600
 
 
 def copy(path: Path, target: Path, timeout_s: float) -> int:

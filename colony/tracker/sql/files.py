@@ -7,11 +7,15 @@ import sqlite3
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 from colony.errors import Damaged, Unreachable
 from colony.tracker.sql import dialect
 from colony.tracker.sql.connection import FileEngine, MemoryEngine, transaction
 from colony.tracker.sql.statements import Step, steps
+
+PRIVATE: Final = 0o600
+"""The mode of a database: its owner alone reads it."""
 
 
 def open_file(path: Path, *, create: bool, timeout_s: float) -> FileEngine:
@@ -57,7 +61,7 @@ def make_file(path: Path) -> None:
     new = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}.new")
     try:
         new.unlink(missing_ok=True)
-        os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE))
         try:
             _fill(new)
             os.link(new, path)
