@@ -6,8 +6,6 @@ import json
 import re
 import shutil
 import socket
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,7 @@ from colony.core.doctor import WORDS
 from colony.flow.doctor.examining import LIMIT_S, examine
 from colony.flow.doctor.machine import CALL_S
 from colony.host.lock import lock_file
-from tests.cli.conftest import Done
+from tests.cli.conftest import ONE_TRY, Done
 from tests.cli.stage import Stage, answer, make_stage, told, valid
 from tests.fakes.bare_tracker import BareTracker, Speaks
 
@@ -100,7 +98,8 @@ def test_it_leads_to_a_real_agent(tmp_path: Path) -> None:
     assert "hunter2" not in done.out
     fake.write_text("#!/bin/sh\nexec sleep 600\n")
     stage.environ["PATH"] = "/usr/bin:/bin"
-    assert "no answer within 10 s" in rows(stage("doctor"))["agent claude"]
+    hurry = "from colony.flow.doctor import agents; agents.CALL_S = 0.5"
+    assert "no answer within 0.5 s" in rows(stage.hurried(hurry, "doctor"))["agent claude"]
 
 
 def test_a_controllers_own_program_is_looked_at_too(tmp_path: Path) -> None:
@@ -201,7 +200,7 @@ def test_a_damaged_tracker(stage: Stage) -> None:
 
 def test_a_tracker_that_is_not_reached(stage: Stage) -> None:
     url = "http://anna:hunter2@127.0.0.1:9"
-    done = stage("doctor", COLONY_TICKETS_URL=url)
+    done = stage.hurried(ONE_TRY, "doctor", COLONY_TICKETS_URL=url)
     assert (done.code, rows(done)["tracker"].split()[0]) == (1, "FAIL")
     assert "hunter2" not in done.out
     assert rows(done)["your token"].startswith("warn")
@@ -329,26 +328,13 @@ def test_somebody_must_be_able_to_accept_on_a_server(
     assert told.startswith("FAIL nobody may accept or reject in shop: " if lacks else "ok"), told
 
 
-HURRIED = """if True:
-    import sys
-    from colony.cli.app import main
-    from colony.flow.doctor.examining import examine
-    examine.__defaults__ = (float(sys.argv[1]),)
-    sys.exit(main(["doctor"]))
-"""
-"""`doctor` with less time for each check than it has."""
-
-
 def test_a_server_that_says_nothing_hides_no_other_line(stage: Stage) -> None:
+    hurry = "from colony.flow.doctor.examining import examine; examine.__defaults__ = (0.5,)"
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
-        done = subprocess.run(
-            [sys.executable, "-c", HURRIED, "0.5"],
-            cwd=stage.cwd, env=stage.environ | {"COLONY_TICKETS_URL": url}, text=True,
-            capture_output=True, check=False, timeout=LIMIT_S,
-        )  # fmt: skip
-    found = rows(Done(done.returncode, done.stdout, done.stderr))
-    assert (done.returncode, done.stderr) == (1, "")
+        done = stage.hurried(hurry, "doctor", COLONY_TICKETS_URL=url)
+    found = rows(done)
+    assert (done.code, done.err) == (1, "")
     assert found["tracker"].startswith("FAIL no answer within 0.5 s")
     assert found["runs"].startswith("ok")
 

@@ -278,7 +278,8 @@ def test_a_locked_folder_stays(stage: Stage) -> None:
     assert done.code == 0
     assert folder.is_dir()
     with lock_file(stage.home / "home.lock", "it"):
-        busy = stage("sessions", "--prune", "--keep", "0")
+        hurry = "from colony.flow import runs; runs.HOME_LOCK_WAIT_S = 0.2"
+        busy = stage.hurried(hurry, "sessions", "--prune", "--keep", "0")
     assert (busy.code, folder.is_dir()) == (5, True)
 
 
