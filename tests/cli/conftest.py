@@ -13,6 +13,17 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+HURRIED = """if True:
+    import sys
+    exec(sys.argv[1])
+    from colony.cli.app import main
+    sys.exit(main(sys.argv[2:]))
+"""
+ONE_TRY = (
+    "from colony.tracker.http import client;"
+    " client.Http.__init__.__kwdefaults__['patience'] = client.QUICK"
+)
+"""A server that is not there is not asked for a quarter of a minute."""
 
 
 @dataclass
@@ -45,8 +56,11 @@ class Colony:
     environ: dict[str, str] = field(default_factory=dict)
 
     def __call__(self, *words: str | bytes, stdin: bytes = b"", **environ: str) -> Done:
+        return self._run([sys.executable, "-m", "colony", *words], stdin, environ)
+
+    def _run(self, argv: list[str | bytes], stdin: bytes, environ: dict[str, str]) -> Done:
         done = subprocess.run(
-            [sys.executable, "-m", "colony", *words],
+            argv,
             cwd=self.cwd,
             env=self.environ | environ,
             input=stdin,
@@ -55,6 +69,10 @@ class Colony:
             check=False,
         )
         return Done(done.returncode, done.stdout.decode("utf-8"), done.stderr.decode("utf-8"))
+
+    def hurried(self, change: str, *words: str, **environ: str) -> Done:
+        """The command, after `change`: a statement that cuts one of the program's waits."""
+        return self._run([sys.executable, "-c", HURRIED, change, *words], b"", environ)
 
     def register(self, name: str, text: str | None = None, **keys: Any) -> Path:
         """A registry file with a dev folder and a concept, or with just this text."""

@@ -143,6 +143,18 @@ class Stage(Colony):
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
 
+    def unread(self, *words: str) -> tuple[int, str]:
+        """Status and stderr of the command where its reader is gone, as with `| head -1`."""
+        reads, writes = os.pipe()
+        os.close(reads)
+        with os.fdopen(writes, "wb") as gone:
+            done = subprocess.run(
+                [sys.executable, "-m", "colony", *words],
+                cwd=self.cwd, env=self.environ, text=True, stdin=subprocess.DEVNULL,
+                stdout=gone, stderr=subprocess.PIPE, timeout=60, check=False,
+            )  # fmt: skip
+        return done.returncode, done.stderr
+
 
 def make_stage(folder: Path) -> Stage:
     """An empty home beside a working folder; the agent is the stand-in, with an empty script."""

@@ -6,14 +6,19 @@ import json
 import re
 import shutil
 import socket
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from colony.core.doctor import WORDS
-from tests.cli.conftest import Done
+from colony.flow.doctor.examining import LIMIT_S, examine
+from colony.flow.doctor.machine import CALL_S
+from colony.host.lock import lock_file
+from tests.cli.conftest import ONE_TRY, Done
 from tests.cli.stage import Stage, answer, make_stage, told, valid
+from tests.fakes.bare_tracker import BareTracker, Speaks
 
 
 def rows(done: Done) -> dict[str, str]:
@@ -93,7 +98,27 @@ def test_it_leads_to_a_real_agent(tmp_path: Path) -> None:
     assert "hunter2" not in done.out
     fake.write_text("#!/bin/sh\nexec sleep 600\n")
     stage.environ["PATH"] = "/usr/bin:/bin"
-    assert "no answer within 10 s" in rows(stage("doctor"))["agent claude"]
+    hurry = "from colony.flow.doctor import agents; agents.CALL_S = 0.5"
+    assert "no answer within 0.5 s" in rows(stage.hurried(hurry, "doctor"))["agent claude"]
+
+
+def test_a_controllers_own_program_is_looked_at_too(tmp_path: Path) -> None:
+    stage = bare(tmp_path)
+    fake, other = tmp_path / "claude", tmp_path / "other"
+    for path, version in ((fake, "2.1.328"), (other, "2.1.197")):
+        path.write_text(f"#!/bin/sh\necho '{version} (Claude Code)'\n")
+        path.chmod(0o755)
+    stage.environ |= {"COLONY_CLAUDE": str(fake), "ANTHROPIC_API_KEY": "sk-ant-hunter2"}
+
+    def said(**environ: str) -> list[str]:
+        done = stage("doctor", **environ)
+        return [each for each in done.lines if re.search("^DOCTOR [a-zA-Z]+ +agent claude ", each)]
+
+    [worker] = said()
+    assert said(COLONY_CONTROLLER_CLAUDE=str(fake)) == [worker]
+    [again, controller] = said(COLONY_CONTROLLER_CLAUDE=str(other))
+    assert again == worker
+    assert f"{other} is Claude Code 2.1.197; Colony needs" in controller
 
 
 def test_a_stored_login(tmp_path: Path) -> None:
@@ -175,7 +200,7 @@ def test_a_damaged_tracker(stage: Stage) -> None:
 
 def test_a_tracker_that_is_not_reached(stage: Stage) -> None:
     url = "http://anna:hunter2@127.0.0.1:9"
-    done = stage("doctor", COLONY_TICKETS_URL=url)
+    done = stage.hurried(ONE_TRY, "doctor", COLONY_TICKETS_URL=url)
     assert (done.code, rows(done)["tracker"].split()[0]) == (1, "FAIL")
     assert "hunter2" not in done.out
     assert rows(done)["your token"].startswith("warn")
@@ -224,6 +249,20 @@ def test_ports_that_others_hold(stage: Stage) -> None:
         assert rows(stage("doctor"))["ports"].startswith(f"warn 1 of 30 ports in {first}-")
 
 
+def test_ports_of_a_live_session_are_not_taken_by_others(stage: Stage) -> None:
+    stage.script(work=[answer()])
+    assert stage("work", "shop", "1").code == 0
+    first, last = stage.record()["setup"]["ports"]
+    low, high = stage.environ["COLONY_PORT_POOL"].split("-")
+    with socket.create_server(("", first)):
+        with lock_file(stage.run / "lock", "a live session"):
+            # Its whole range is its own, and nothing in it is anybody else's.
+            assert rows(stage("doctor"))["ports"] == f"ok room for 2 more sessions in {low}-{high}"
+        # It lives no more: whoever listens there now is somebody else.
+        assert rows(stage("doctor"))["ports"].startswith(f"warn 1 of 30 ports in {low}-{high}")
+    assert last == first + 9
+
+
 def test_sessions_left_behind(stage: Stage) -> None:
     stage.script(work=[answer()])
     assert stage("work", "shop", "1").code == 0
@@ -263,3 +302,44 @@ def test_no_line_can_be_forged(stage: Stage) -> None:
     done = stage("doctor")
     assert "\x1b" not in done.out
     assert all(line.startswith("DOCTOR") for line in done.lines)
+
+
+# --- a served tracker ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("creators", "members", "lacks"),
+    [({"anna"}, True, False), (set(), True, True), (set(), False, False)],
+)
+def test_somebody_must_be_able_to_accept_on_a_server(
+    stage: Stage, creators: set[str], members: bool, lacks: bool
+) -> None:
+    """Names of creators count only where the tracker tells no members."""
+    speaks = Speaks(members=members)
+    server = BareTracker(lambda: 1_800_000_000_000, speaks, creators=frozenset(creators))
+    with closing(server):
+        server.create("anna", {"project": "shop", "subject": "A cart"})
+        token = stage.cwd / "token"
+        token.write_text(server.token("colony"))
+        token.chmod(0o600)
+        done = stage("doctor", COLONY_TICKETS_URL=server.url, COLONY_TOKEN_FILE=str(token))
+    assert rows(done)["tracker"].startswith("ok"), done
+    told = rows(done).get("creators", "ok")
+    assert told.startswith("FAIL nobody may accept or reject in shop: " if lacks else "ok"), told
+
+
+def test_a_server_that_says_nothing_hides_no_other_line(stage: Stage) -> None:
+    hurry = "from colony.flow.doctor.examining import examine; examine.__defaults__ = (0.5,)"
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        done = stage.hurried(hurry, "doctor", COLONY_TICKETS_URL=url)
+    found = rows(done)
+    assert (done.code, done.err) == (1, "")
+    assert found["tracker"].startswith("FAIL no answer within 0.5 s")
+    assert found["runs"].startswith("ok")
+
+
+def test_a_check_has_half_a_minute_at_most() -> None:
+    """Longer than a call of a program may take, so that this one says what it was."""
+    assert CALL_S < LIMIT_S <= 30
+    assert examine.__defaults__ == (LIMIT_S,)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Colony, Done
+from tests.cli.conftest import ONE_TRY, Colony, Done
 from tests.fakes import served
 
 
@@ -185,7 +185,11 @@ def test_a_token_that_is_not_accepted_is_named_by_its_file(remote: Remote) -> No
 def test_a_server_that_is_not_there_is_said_in_one_line(remote: Remote) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-    done = remote.as_colony("next", "--json", COLONY_TICKETS_URL=f"http://127.0.0.1:{port}")
+    environ = {
+        "COLONY_TICKETS_URL": f"http://127.0.0.1:{port}",
+        "COLONY_TOKEN_FILE": remote.token("colony", machine=True),
+    }
+    done = remote.colony.hurried(ONE_TRY, "next", "--json", **environ)
     assert done.code == 4
     [told] = done.objects
     assert told["code"] == "no_answer"

@@ -103,6 +103,11 @@ def test_each_session_has_a_line(worked: Stage) -> None:
     assert kept["remedy"] == f"post it: colony check runs/{names['shop#3']} --post"
 
 
+@pytest.mark.parametrize("words", [["sessions"], ["sessions", "--json"]])
+def test_it_ends_when_nobody_reads_any_more(worked: Stage, words: list[str]) -> None:
+    assert worked.unread(*words) == (0, "")
+
+
 def test_the_newest_session_is_the_last_one(stage: Stage) -> None:
     newest = max(stage.runs, key=lambda run: stage.record(run)["startedMs"])
     record = stage.record(newest)
@@ -273,7 +278,8 @@ def test_a_locked_folder_stays(stage: Stage) -> None:
     assert done.code == 0
     assert folder.is_dir()
     with lock_file(stage.home / "home.lock", "it"):
-        busy = stage("sessions", "--prune", "--keep", "0")
+        hurry = "from colony.flow import runs; runs.HOME_LOCK_WAIT_S = 0.2"
+        busy = stage.hurried(hurry, "sessions", "--prune", "--keep", "0")
     assert (busy.code, folder.is_dir()) == (5, True)
 
 

@@ -169,6 +169,11 @@ def test_it_ends_with_its_reader(stage: Stage) -> None:
         work.communicate(timeout=60)
 
 
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_one_that_has_ended_is_told_to_nobody(worked: Stage, more: list[str]) -> None:
+    assert worked.unread("tail", worked.run.name, "--all", *more) == (0, "")
+
+
 def test_one_that_was_interrupted(stage: Stage) -> None:
     with at_the_gate(stage) as work:
         work.kill()

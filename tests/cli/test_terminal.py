@@ -6,13 +6,10 @@ import re
 from collections import Counter
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from colony.cli.terminal import markdown
-
-PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-"""A busy machine is no failure."""
 
 
 @pytest.fixture(autouse=True)
@@ -92,7 +89,6 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 
 
-@PATIENT
 @given(st.lists(PIECES, max_size=25).map("".join))
 def test_no_letter_is_lost(body: str) -> None:
     """But the language of a piece of code, which is said by its colours."""

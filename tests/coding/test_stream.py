@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from colony.coding.fields import parse_line
@@ -21,9 +21,6 @@ from colony.core.ticket import Ref
 from colony.core.turn import COUNT_MAX, Denial, Reading, Step, Turn, Usage
 
 CORPUS = Path(__file__).parents[1] / "corpus" / "claude"
-
-PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-"""A busy machine is no failure."""
 
 
 def recorded(name: str) -> list[str]:
@@ -297,7 +294,6 @@ JSONS = st.recursive(
 KINDS = st.sampled_from(["system", "assistant", "user", "rate_limit_event", "result", "x"])
 
 
-@PATIENT
 @given(st.lists(st.tuples(KINDS, st.dictionaries(st.sampled_from(FIELDS), JSONS)), max_size=5))
 def test_known_places_may_hold_anything(events: list[tuple[str, dict[str, Any]]]) -> None:
     lines = [json.dumps(fields | {"type": kind}) for kind, fields in events]
@@ -308,7 +304,6 @@ def test_known_places_may_hold_anything(events: list[tuple[str, dict[str, Any]]]
         step.text.encode()
 
 
-@PATIENT
 @given(st.lists(st.text(max_size=40), max_size=5))
 def test_any_lines_can_be_read(lines: list[str]) -> None:
     assert not read_turn(lines, UTC).has_structured
@@ -389,7 +384,6 @@ def kept(turn: Turn) -> Facts:
     return read
 
 
-@PATIENT
 @given(st.lists(st.tuples(KINDS, COUNTED), max_size=6))
 def test_whatever_a_stream_says_the_record_can_be_read_again(
     events: list[tuple[str, dict[str, Any]]],

@@ -55,7 +55,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         edge = getattr(item, "callspec", None) and item.callspec.params.get("cast")  # type: ignore[attr-defined]
         needs = {each for mark in item.iter_markers("needs") for each in mark.args}
         assert needs <= ALL, f"{item.nodeid} needs what nobody has: {needs - ALL}"
-        over = {each for mark in item.iter_markers("over") for each in mark.args} or set(EDGES)
+        mark = item.get_closest_marker("over")
+        over = set(mark.args) if mark else set(EDGES)
         assert over <= set(EDGES), f"{item.nodeid} is over edges that are not there"
         fits = edge is None or (needs <= EDGES[edge] and edge in over)
         (kept if fits else gone).append(item)

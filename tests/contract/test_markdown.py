@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from colony.core.markdown import quoted, ticket_markdown
@@ -88,7 +88,6 @@ def test_every_line_break_is_one() -> None:
     assert quoted("a\rb\r\nc\u2028d\n") == "> a\n> b\n> c\n> d"
 
 
-@settings(deadline=None)
 @given(st.text(st.characters(exclude_categories=()), max_size=80))
 def test_no_text_leaves_its_quote(text: str) -> None:
     lines = quoted(text).split("\n") if text.strip("\r\n") else []
@@ -101,7 +100,6 @@ HOSTILE = st.text(
 )
 
 
-@settings(deadline=None)
 @given(HOSTILE, HOSTILE, HOSTILE, st.integers(-(10**30), 10**30))
 def test_hostile_words_make_no_lines_of_their_own(
     subject: str, text: str, author: str, at_ms: int

@@ -91,6 +91,7 @@ def test_what_is_no_such_keyword_asks_for_nothing(cast: Cast, words: str) -> Non
         refused(cast, ref, state, said)
 
 
+@pytest.mark.over("memory")
 def test_no_word_cancels(cast: Cast) -> None:
     ref, waits = built(cast), question(cast)
     for words in (*ASKS, *ASKS_NOTHING, "/canceled", "cancel it"):

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 from edges import Cast, everything, refuses
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from colony.core.records import TAIL_MAX, HostRecord, SessionRecord
@@ -178,7 +178,6 @@ def test_a_tail_keeps_its_end_between_characters(cast: Cast, sign: str) -> None:
             assert TAIL_MAX - 4 < len(kept.encode()) <= TAIL_MAX
 
 
-@settings(deadline=None)
 @given(st.text(max_size=40), st.integers(0, TAIL_MAX))
 def test_any_tail_is_an_end_of_what_was_said(end: str, filler: int) -> None:
     said = "é" * filler + end

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from edges import DERIVE, Cast, Clock, EmbeddedEdge, everything, in_memory, refuses
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from colony.core.records import HostRecord, SessionRecord, TokenRow
@@ -275,7 +275,6 @@ def step(cast: Cast, who: str, what: tuple) -> None:  # type: ignore[type-arg]
             raise AssertionError(what)
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from(("alice", "bob", "colony")), min_size=14, max_size=14), STEPS)
 def test_the_version_moves_with_whatever_is_shown(who, steps) -> None:  # type: ignore[no-untyped-def]
     """And stands still where nothing is: an unchanged version means unchanged answers."""

@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 from edges import Cast, event_of, everything, in_memory, refuses
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from colony.core.ticket import NewTicket, Ref
@@ -182,7 +182,6 @@ def one_call(who: Tracker, call: tuple, key: str) -> object:  # type: ignore[typ
     raise AssertionError(call)
 
 
-@settings(deadline=None)
 @given(SCRIPTS, st.randoms(use_true_random=False))
 def test_writes_repeated_leave_the_same_history_as_once(script, random) -> None:  # type: ignore[no-untyped-def]
     """I4, F38, F39: also when an old write comes again much later, out of order."""

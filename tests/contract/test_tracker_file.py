@@ -388,7 +388,8 @@ def test_a_broken_page_is_told_when_it_is_read(path: Path) -> None:
 
 @given(st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), max_size=9))
 @settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+    max_examples=60,
 )
 def test_any_broken_bytes_are_read_or_told(path: Path, bytes_: list[tuple[float, int]]) -> None:
     """A schema or a header that makes no sense is damage, never a trace."""

@@ -20,7 +20,7 @@ from colony.errors import ColonyError, Refused
 from colony.tracker.moving.arrival import take
 from colony.tracker.moving.export import lines
 from colony.tracker.places import engine_at
-from colony.tracker.protocol import Tracker
+from colony.tracker.protocol import Tracker, Written
 from colony.tracker.service import Service
 
 AT = 1_700_000_000_000
@@ -99,7 +99,7 @@ def stories(draw: st.DrawFn) -> EmbeddedEdge:
     return edge
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=120, suppress_health_check=list(HealthCheck))
 @given(stories())
 def test_nothing_is_lost_on_the_way(edge: EmbeddedEdge) -> None:
     data = exported(edge)
@@ -115,6 +115,24 @@ def test_nothing_is_lost_on_the_way(edge: EmbeddedEdge) -> None:
         cast.person("new one").comment(cast.ticket("more"), "hello", key="fresh")
         cast.alice.set_member("shop", "new one", "edit", key="member")
     assert everything(theirs) == everything(mine)
+    edge.service.close()
+    there.service.close()
+
+
+def test_on_whose_behalf_a_machine_moved_a_ticket_moves_with_it() -> None:
+    edge = in_memory()
+    cast = Cast(edge)
+    ref = cast.ticket()
+    cast.colony.move(ref, "review", key="r")
+    asked = cast.comment(cast.alice, ref, "/confirm")
+    moved = cast.colony.move(ref, "done", key="d", on_behalf=asked)
+    assert isinstance(moved, Written)
+    data = exported(edge)
+    there = imported(data)
+    for each in (data, exported(there)):
+        rows = [json.loads(line) for line in each.splitlines()]
+        behalf = {row["id"]: row["onBehalf"] for row in rows if row["row"] == "event"}
+        assert {number: of for number, of in behalf.items() if of} == {moved.event: asked}
     edge.service.close()
     there.service.close()
 
@@ -304,7 +322,7 @@ def test_hostile_lines(line: bytes, told: str) -> None:
     assert "line 1" in refused(line)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.integers(0, len(ROWS) - 2), st.data())
 def test_whatever_a_field_becomes_it_is_taken_or_refused(at: int, data: st.DataObject) -> None:
     rows = [dict(row) for row in ROWS]

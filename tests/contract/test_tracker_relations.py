@@ -99,6 +99,7 @@ def test_parent_and_blocker_are_different_things(cast: Cast) -> None:
 
 
 @pytest.mark.needs("relations", "circles")
+@pytest.mark.over("memory", "http")
 def test_a_long_chain_is_walked(cast: Cast) -> None:
     refs = [cast.ticket() for _ in range(60)]
     for at, ref in enumerate(refs[1:]):

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from reports import (
     SESSION,
@@ -367,7 +367,6 @@ def test_a_place_whose_ticket_was_never_made_says_so() -> None:
     assert fill(f"see {place('issue:0')}", {}) == "see (could not be filed)"
 
 
-@settings(deadline=None)
 @given(st.text(max_size=100))
 def test_no_text_from_outside_holds_a_place(word: str) -> None:
     forged = f"{place('questions:0')}{word}"

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from reports import (
     EXPECT,
@@ -203,7 +203,6 @@ def test_what_the_schema_tells_the_worker_is_what_is_checked() -> None:
         assert str(limit) in question[key]["description"]
 
 
-@settings(deadline=None)
 @given(st.dictionaries(st.sampled_from(KEYS.split()), st.none() | st.text() | st.lists(st.text())))
 def test_no_report_raises(changes: dict[str, Any]) -> None:
     read_report(raw_report(**changes), LIVE, REPORT_CHECK)

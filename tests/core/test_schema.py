@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from reports import REPORT_CHECK, VERDICT_CHECK
 
@@ -125,7 +125,6 @@ ANYTHING: Any = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(ANYTHING)
 def test_no_value_raises_and_none_of_these_fits(value: Any) -> None:
     for check in (REPORT_CHECK, VERDICT_CHECK):

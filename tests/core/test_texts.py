@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import get_args
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from reports import SESSION, TICKET, comment_by, report
@@ -343,7 +343,6 @@ def test_f74_every_text_keeps_its_limits(word: str) -> None:
         held(text, marker)
 
 
-@settings(deadline=None)
 @given(words())
 def test_no_text_of_any_report_parses_as_more_than_its_one_machine_line(word: str) -> None:
     for text, marker in (*result_texts(word), *check_texts(word)):

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from reports import (
     SESSION,
@@ -187,7 +187,6 @@ ANYTHING: Any = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(ANYTHING, ANYTHING)
 def test_no_verdict_raises(questions: Any, findings: Any) -> None:
     read_verdict(raw_verdict(questions=questions, findings=findings), TWO, VERDICT_CHECK)

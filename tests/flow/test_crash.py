@@ -201,7 +201,7 @@ def watched(shop: Shop, session: str, fate: Fate, rendered: list[list[Effect]]) 
 
 
 @given(first=st.integers(1, 14), second=st.integers(1, 14), third=st.integers(1, 14))
-@settings(max_examples=12, deadline=None, suppress_health_check=[*HealthCheck])
+@settings(max_examples=12, suppress_health_check=[*HealthCheck])
 def test_a_recovery_may_die_as_well(doomed: Judged, first: int, second: int, third: int) -> None:
     """F9."""
     shop = doomed.again()

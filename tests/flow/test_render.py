@@ -230,7 +230,7 @@ BREAKS = ("\n", "\r", "\r\n", " ", "\x00", "\ud83d", "\u2028", "\x1b[31m")
 HOSTILE = st.lists(st.sampled_from((*SHAPES, *BREAKS, "ESCAPED", "é", "😀")), max_size=40)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(HOSTILE)
 def test_no_text_leaves_its_fence(pieces: list[str]) -> None:
     text = "".join(pieces)
@@ -247,7 +247,7 @@ def test_no_text_leaves_its_fence(pieces: list[str]) -> None:
     assert headings(prompt) == headings(TEMPLATES.controller_prompt(check()))
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(
     st.sampled_from(["x", "`", "\n", "`\n", "😀 ", "# a\n"]),
     st.sampled_from([0, 1_000, 30_000, 120_000]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from colony.core.ticket import Event, History, Ref, Ticket
@@ -49,7 +49,6 @@ STEPS = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(STEPS)
 def test_each_event_is_told_once(steps: list[tuple[str, int, int]]) -> None:
     store = Store()
@@ -69,7 +68,6 @@ def test_each_event_is_told_once(steps: list[tuple[str, int, int]]) -> None:
     assert sorted(told) == list(range(1, store.count + 1))
 
 
-@settings(deadline=None)
 @given(STEPS, st.integers(0, 40))
 def test_a_new_process_misses_nothing_after_where_the_old_one_was(
     steps: list[tuple[str, int, int]], dies_at: int

@@ -74,7 +74,6 @@ def fuzz(
     @seed(SEED)
     @settings(
         max_examples=EXAMPLES,
-        deadline=None,
         database=None,
         phases=[Phase.generate],
         suppress_health_check=[*HealthCheck],

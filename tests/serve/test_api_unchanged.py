@@ -45,7 +45,7 @@ def shared() -> Iterator[Site]:
         assert store.bugs == []
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(st.lists(st.tuples(WHO, WRITES), min_size=1, max_size=6))
 def test_whatever_changes_an_answer_changes_its_tag(
     shared: Site, script: list[tuple[str, Any]]
@@ -96,7 +96,7 @@ def test_replicas_agree_and_other_stores_do_not() -> None:
 # --- F47: parts ----------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     st.integers(1, 4),
     st.lists(st.lists(st.tuples(WHO, WRITES), max_size=3), max_size=8),
@@ -137,7 +137,7 @@ def test_parts_miss_nothing_and_give_nothing_twice(
     assert {Ref(each["project"], each["number"]) for each in whole["tickets"]} == fitting()
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(st.integers(1, 5), st.lists(st.lists(st.tuples(WHO, WRITES), max_size=3), max_size=6))
 def test_the_feed_in_parts_is_the_whole_feed(
     shared: Site, limit: int, scripts: list[list[tuple[str, Any]]]

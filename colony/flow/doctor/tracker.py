@@ -50,10 +50,12 @@ def look_over_http(
         projects = reads.projects()
         infos = [reads.project(name) for name in projects]
         with_members = [info for info in infos if info.members]
+        # Names that the settings give count only where the tracker tells no members.
+        creators = () if with_members else names.creators
         return (
             judge_content(shown, projects),
             judge_clock(reads.now_ms(), clock.wall_ms()),
-            *judge_creators(with_members or infos, names.creators),
+            *judge_creators(with_members or infos, creators),
         )
 
 
