@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from colony.cli.looking import looking, viewpoint_of
-from colony.cli.opening import ref_of
+from colony.cli.opening import new_path, ref_of
 from colony.cli.options import Number, Project
 from colony.cli.verb import Context, verb, verbs
 from colony.cli.work import Ports, Session, ports_of, session_of
@@ -59,9 +58,13 @@ def brief(
         sources = sources_of(settings, tracker, view.registry)
         text = sources.templates.brief(gather(sources, survey, history, wanted))
     if out == "-":
-        context.show.out.write(text)
+        if context.show.json:
+            line = Line("brief", text, str(ref), wanted.session, facts={"chars": len(text)})
+            context.show.line(line)
+        else:
+            context.show.out.write(text)
         return
-    path = Path(out).absolute() if out else settings.place.briefs_dir / f"{project}-{number}.md"
+    path = new_path(out) if out else settings.place.briefs_dir / f"{project}-{number}.md"
     if not out:
         make_folder(path.parent)
     write_private(path, text.encode())

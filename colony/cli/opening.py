@@ -59,6 +59,14 @@ def check_person(settings: Settings) -> None:
         )
 
 
+def new_path(text: str) -> Path:
+    """Where a file will be written. UsageProblem: its folder is not there."""
+    path = Path(text).absolute()
+    if not path.parent.is_dir():
+        raise UsageProblem(f"{path.parent}: there is no such folder")
+    return path
+
+
 def new_key() -> str:
     """The idempotency key of one write of this command."""
     return SystemChance().uuid4()

@@ -170,8 +170,12 @@ def state(
     """Move a ticket to another state."""
     ref, to = ref_of(project, number), _state(new_state)
     with as_person(context) as tracker:
-        moved = tracker.move(ref, to, key=new_key(), text=_text(text))
+        why = _text(text)
+        moved = tracker.move(ref, to, key=new_key(), text=why)
         _told(context, ref, moved, f"is {to} now", f"was {to} already")
+    if to == "reopened" and not why.strip():
+        told = "no reason given: the next worker learns nothing of why (colony ticket comment)"
+        context.show.problem(Line("warning", f"— {told}", ticket=str(ref)))
 
 
 @verb(app)

@@ -220,7 +220,7 @@ SETTINGS: Final[tuple[Setting, ...]] = tuple(
         ("public_url", "serve", "COLONY_PUBLIC_URL", _or_none(_web_address), "",
          "address under which people reach the served tracker; default: none"),
         ("public_read", "serve", "COLONY_PUBLIC_READ", _switch, "off",
-         "let readers in without a token: on or off"),
+         "let readers in without a token"),
         ("write_limit", "serve", "COLONY_WRITE_LIMIT", _count(0, 1_000_000), "50",
          "writes a second from one token; 0: no limit"),
         ("tz", "tracker", "COLONY_TZ", _zone, "UTC", "time zone of the texts for people"),

@@ -154,6 +154,13 @@ def test_the_session_is_made_up_or_given(shop: Stage) -> None:
     assert "8700-8749" in brief(shop, number=2)
 
 
+def test_printed_as_json_it_is_one_object(shop: Stage) -> None:
+    words = ("brief", "shop", "1", "--out", "-", "--session", SESSION)
+    [line] = valid(shop(*words, "--json"))
+    assert line["text"] == shop(*words).out
+    assert (line["kind"], line["session"]) == ("brief", SESSION)
+
+
 @pytest.mark.parametrize(
     ("words", "code", "told_of"),
     [
@@ -167,7 +174,7 @@ def test_the_session_is_made_up_or_given(shop: Stage) -> None:
         (["shop", "1", "--ports", "9009-9000"], 2, "--ports 9009-9000: must be a range"),
         (["shop", "1", "--session", "../x"], 2, "--session ../x: must be a name such as"),
         (["shop", "1", "--max-turns", "0"], 2, "--max-turns 0: must be 1 or more"),
-        (["shop", "1", "--out", "/nowhere/x"], 3, "/nowhere/x: not written"),
+        (["shop", "1", "--out", "/nowhere/x"], 2, "/nowhere: there is no such folder"),
         (["shop", "1", "--brief-max-chars", "9"], 2, "--brief-max-chars 9: must be 10000 or more"),
         (["shop", "one"], 2, "shop one: no ticket is named so"),
     ],

@@ -170,6 +170,8 @@ def test_other_machines_are_not_served_without_an_owners_token(colony: Colony) -
     token(colony, "anna", owner=True)
     with started(colony, "--listen", "0.0.0.0:0") as running:
         assert running.url.startswith("http://0.0.0.0:")
+        assert running.process.stderr is not None
+        assert b"WARNING" in running.process.stderr.readline()
 
 
 def test_a_trackers_own_address_cannot_be_served(colony: Colony) -> None:

@@ -205,6 +205,13 @@ def test_states_and_what_was_so_already(shop: Colony) -> None:
     assert shop("ticket", "state", "shop", "1", "done").lines == ["TICKET shop#1 was done already"]
 
 
+def test_who_sends_back_without_a_word_is_told(shop: Colony) -> None:
+    done = shop("ticket", "state", "shop", "1", "reopened", "--text", " ")
+    assert (done.code, done.error.split(" — ")[0]) == (0, "WARNING")
+    assert "no reason given" in done.error
+    assert not shop("ticket", "state", "shop", "1", "reopened", "--text", "It squeaks.").err
+
+
 def test_relations(shop: Colony) -> None:
     shop("ticket", "new", "Wheels", "--parent", "shop", "1")
     shop("ticket", "new", "Paint")

@@ -94,6 +94,14 @@ def test_these_are_done_where_the_database_lies(colony: Colony, words: list[str]
     assert (done.code, "names a server" in done.error) == (3, True)
 
 
+@pytest.mark.parametrize("words", [["backup"], ["export"], ["token", "bob", "--to"]])
+def test_a_folder_that_is_not_there_is_named(colony: Colony, words: list[str]) -> None:
+    colony("tracker", "project", "shop")
+    done = colony("tracker", *words, "nowhere/x")
+    assert done.code == 2
+    assert done.error == f"ERROR {colony.cwd}/nowhere: there is no such folder"
+
+
 @pytest.mark.parametrize("words", [["backup", "x"], ["backup", "x.db"], ["export", "x"]])
 def test_without_a_tracker_there_is_nothing_to_copy(colony: Colony, words: list[str]) -> None:
     done = colony("tracker", *words)

@@ -159,7 +159,7 @@ def test_members_come_and_go(colony: Colony) -> None:
         "PROJECT shop is there already — admin anna"
     ]
     assert colony("tracker", "member", "shop", "bob", "edit").lines == [
-        "MEMBER bob is edit in shop"
+        "MEMBER bob has the role edit in shop (a new name in this tracker)"
     ]
     assert "admin anna; edit bob" in colony("tracker", "projects").out
     assert colony("tracker", "member", "shop", "bob", "--remove").lines == [

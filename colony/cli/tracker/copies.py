@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from colony.cli.opening import fresh_file
+from colony.cli.opening import fresh_file, new_path
 from colony.cli.tracker.group import app
 from colony.cli.verb import Context, verb
 from colony.core.lines import Json, Line
@@ -28,7 +28,7 @@ def backup(
     Others may go on using the tracker. Where FILE ends in .db it is the database alone.
     """
     need_database(context.settings, "a backup is made")
-    path = Path(target).absolute()
+    path = new_path(target)
     kept = back_up(_home(context), path, SystemClock().wall_ms())
     facts: dict[str, Json] = {
         "path": str(path),

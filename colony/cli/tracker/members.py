@@ -72,11 +72,12 @@ def member(
         raise UsageProblem(f"give a role ({', '.join(ROLES)}), or --remove")
     wanted = None if role is None else _role(role)
     with as_person(context) as tracker:
+        seen = {each.user for name in tracker.projects() for each in tracker.project(name).members}
         info = tracker.set_member(project, who, wanted, key=new_key())
-    said = (
-        f"{who} has no role in {project}" if wanted is None else f"{who} is {wanted} in {project}"
-    )
-    facts = {**_facts(info), "user": who, "role": wanted}
+    new = who not in seen and wanted is not None
+    said = f"{who} has no role" if wanted is None else f"{who} has the role {wanted}"
+    said = f"{said} in {project}{' (a new name in this tracker)' if new else ''}"
+    facts = {**_facts(info), "user": who, "role": wanted, "new": new}
     context.show.line(Line("member", said, facts=facts))
 
 

@@ -11,7 +11,7 @@ from typing import IO, Annotated
 
 import typer
 
-from colony.cli.opening import fresh_file, made_line
+from colony.cli.opening import fresh_file, made_line, new_path
 from colony.cli.tracker.group import app
 from colony.cli.verb import Context, verb
 from colony.core.lines import Json, Line
@@ -39,7 +39,7 @@ def export(
     if target == "-" and context.show.json:
         raise UsageProblem("--json: give a FILE, the export itself would be in the way")
     need_database(context.settings, "an export is taken")
-    path = None if target == "-" else Path(target).absolute()
+    path = None if target == "-" else new_path(target)
     count = size = 0
     with (
         snapshot(context.settings.tracker.url, path and path.parent) as engine,

@@ -40,6 +40,8 @@ def serve(context: Context) -> None:
         _need_owner(context, str(address))
     listener = running.listen(address)
     with listener:
+        if not address.is_loopback:
+            _warn_of_plain_http(context, str(address))
         fresh = fresh_file(settings)
         with store_of(settings, create=fresh is not None) as store:
             if fresh:
@@ -67,6 +69,11 @@ def _ready(context: Context, port: int) -> None:
     }
     text = f"{url} — {file}{public}; {open_to}; API: {url}/docs"
     context.show.line(Line("serve", text, facts=facts))
+
+
+def _warn_of_plain_http(context: Context, address: str) -> None:
+    told = f"— {address} is reached from other machines, and tokens come in plain HTTP"
+    context.show.problem(Line("warning", f"{told}: put TLS before it (docs/serving.md)"))
 
 
 def _is_there(settings: Settings) -> bool:

@@ -11,7 +11,7 @@ import typer
 
 from colony.cli.local_time import when
 from colony.cli.machine import zone
-from colony.cli.opening import check_person, fresh_file, made_line
+from colony.cli.opening import check_person, fresh_file, made_line, new_path
 from colony.cli.show import Row
 from colony.cli.tracker.group import app
 from colony.cli.verb import Context, verb
@@ -57,7 +57,7 @@ def token(
     until_ms = _until_ms(expires, there)
     need_database(context.settings, WHERE)
     wanted = Me(name, "", machine=machine, owner=owner)
-    path = None if to is None else Path(to).absolute()
+    path = None if to is None else new_path(to)
     fresh = fresh_file(context.settings)
     with store_of(context.settings, create=fresh is not None) as store:
         if fresh:
