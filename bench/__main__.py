@@ -18,9 +18,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from bench.requests import Connection, Load, a_comment, per_second
+from bench.served import Addresses, served
 from bench.surveys import survey_of
 from bench.tickets import home_with_tickets
 from colony.core.pick import pick
@@ -82,7 +84,25 @@ def b1() -> list[Figure]:
             detail = f"{ours * 1000:.0f} ms against {theirs * 1000:.0f} ms"
             what = f"colony next, 1,000 tickets, {how}"
             figures.append(Figure("B1", what, ratio, "x python -c pass", detail))
-        return figures
+        return [*figures, _b1_over_http(Path(folder), command)]
+
+
+def _b1_over_http(folder: Path, embedded: Sequence[str]) -> Figure:
+    """The same tickets behind a server."""
+    with served(folder / "home") as at:
+        token = folder / "token"
+        token.touch(mode=0o600)
+        token.write_text(at.token)
+        names = [f"COLONY_TICKETS_URL={at.tracker}", f"COLONY_TOKEN_FILE={token}"]
+        remote = ["env", *names, *embedded]
+        said = [
+            subprocess.run(each, env=environment(), check=True, capture_output=True).stdout
+            for each in (remote, embedded)
+        ]
+        assert said[0] == said[1], said
+        ours, theirs, ratio = in_turn(wall_s, remote, embedded, 9)
+    detail = f"{ours * 1000:.0f} ms against {theirs * 1000:.0f} ms"
+    return Figure("B1", "colony next over HTTP, wall", ratio, "x the embedded one", detail)
 
 
 def b2() -> list[Figure]:
@@ -127,7 +147,48 @@ def b4() -> list[Figure]:
         return [Figure("B4", "colony work, agent that does nothing, wall", ratio, "x bare", detail)]
 
 
-BENCHES: dict[str, Callable[[], list[Figure]]] = {"B1": b1, "B2": b2, "B4": b4}
+def b7() -> list[Figure]:
+    """The tracker's requests, each against an empty endpoint of the same server stack."""
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder) / "home"
+        home_with_tickets(home, 1000)
+        with served(home) as at:
+            return [
+                _b7(what, load, Load(f"{at.empty}/empty", load.method, body=load.body), clients)
+                for what, load in _loads(at).items()
+                for clients in (1, 8)
+            ]
+
+
+def _loads(at: Addresses) -> dict[str, Load]:
+    known = {"Authorization": f"Bearer {at.token}"}
+    rows = Load(f"{at.tracker}/api/tickets", headers=known)
+    with Connection(rows) as connection:
+        tag = connection.ask(0)["etag"]
+    return {
+        "one ticket": Load(f"{at.tracker}/api/tickets/shop/500", headers=known),
+        "list of 1,000": rows,
+        "304 of that list": replace(rows, headers=known | {"If-None-Match": tag}, status=304),
+        # The last one: what it writes makes the tag above an old one.
+        "comment": Load(
+            f"{at.tracker}/api/tickets/shop/500/comments", "POST", known, a_comment, 201
+        ),
+    }
+
+
+def _b7(what: str, ours: Load, empty: Load, clients: int) -> Figure:
+    def rate(load: Load) -> float:
+        return per_second(load, clients, 0.7)
+
+    pairs = [(rate(ours), rate(empty)) for _ in range(5)]
+    mine, theirs = (statistics.median(each) for each in zip(*pairs, strict=True))
+    ratio = statistics.median(b / a for a, b in pairs)
+    detail = f"{mine:,.0f}/s against {theirs:,.0f}/s"
+    each = f"{clients} client{'' if clients == 1 else 's'}"
+    return Figure("B7", f"{what}, {each}", ratio, "x an empty endpoint", detail)
+
+
+BENCHES: dict[str, Callable[[], list[Figure]]] = {"B1": b1, "B2": b2, "B4": b4, "B7": b7}
 
 
 def main(names: Sequence[str]) -> int:

@@ -247,6 +247,30 @@ def test_a_report_that_comes_too_late_is_filed_and_changes_nothing(shop: Shop) -
     assert shop.others == []
 
 
+@pytest.mark.parametrize(
+    ("again", "outcome"),
+    [(False, Outcome.MOVED), (True, Outcome.LATE)],
+    ids=["free", "taken again"],
+)
+def test_a_report_of_before_a_reopening_closes_nothing(
+    shop: Shop, again: bool, outcome: Outcome
+) -> None:
+    """F46: accepted without it, and reopened; then the old session's report comes."""
+    session = shop.work(post=False).facts.session
+    shop.moves("done")
+    shop.moves("reopened", "It squeaks.")
+    if again:
+        taken(shop)
+    held, state = lease_of(shop.history().events), shop.state
+    shop.post_leave(session)
+    ended = shop.go(session)
+    assert ended.facts.outcome == outcome
+    assert (shop.state, lease_of(shop.history().events)) == (state, held)
+    # It is filed all the same, as a comment.
+    assert [each.late for each in markers(shop) if isinstance(each, Report)] == [again]
+    assert shop.others == []
+
+
 @pytest.mark.parametrize("number", [2, 3, 4])
 def test_taken_while_it_posts_the_comment_is_filed_as_late(shop: Shop, number: int) -> None:
     """Before the comment or in the middle of it; the state of the other's ticket stays."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import socket
@@ -43,8 +44,7 @@ def folder(tmp_path: Path) -> Path:
     (inside / "inner").symlink_to("sub")
     (inside / "hard").hardlink_to(tmp_path / "secret")
     os.mkfifo(inside / "fifo")
-    with socket.socket(socket.AF_UNIX) as server:
-        os.chdir(inside)
+    with socket.socket(socket.AF_UNIX) as server, contextlib.chdir(inside):
         server.bind("socket")
     return inside
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
@@ -164,8 +165,7 @@ def no_locks(tmp_path: Path) -> list[Path]:
     (tmp_path / "loop").symlink_to("loop")
     (tmp_path / "dangling").symlink_to("nowhere")
     (tmp_path / "file").write_text("")
-    with socket.socket(socket.AF_UNIX) as server:
-        os.chdir(tmp_path)
+    with socket.socket(socket.AF_UNIX) as server, contextlib.chdir(tmp_path):
         server.bind("socket")
     names = ("loop", "dangling", "socket", "file/lock", "x" * 300)
     return [tmp_path / name for name in names]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import socket
@@ -51,8 +52,7 @@ def test_a_concept_that_is_no_file(tmp_path: Path, kind: str, words: str) -> Non
         case "folder":
             concept.mkdir()
         case "socket":
-            with socket.socket(socket.AF_UNIX) as server:
-                os.chdir(concept.parent)
+            with socket.socket(socket.AF_UNIX) as server, contextlib.chdir(concept.parent):
                 server.bind(concept.name)
         case "dangling" | "loop" | "device":
             to = {"dangling": "nowhere", "loop": concept.name, "device": "/dev/zero"}[kind]

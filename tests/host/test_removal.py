@@ -60,8 +60,7 @@ def test_every_kind_of_thing_is_removed_and_no_link_followed(tmp_path: Path) -> 
         (at / "hard").hardlink_to(kept / "file")
         os.mkfifo(at / "fifo")
         Path(os.fsdecode(bytes(at) + b"/\xff\n")).mkdir()
-        with socket.socket(socket.AF_UNIX) as server:
-            os.chdir(at)
+        with socket.socket(socket.AF_UNIX) as server, contextlib.chdir(at):
             server.bind("socket")
     for _ in range(2):
         remove_own(tmp_path / "run", "tmp/1")
