@@ -85,7 +85,7 @@ def test_owner_and_machine_are_what_they_say(colony: Colony) -> None:
         ([" "], 3, "user"),
         (["a\x1b[2J"], 3, "cannot be printed"),
         (["x" * 101], 3, "at most 100"),
-        (["x", "--to", "no/such/folder/token"], 3, "no such file"),
+        (["x", "--to", "no/such/folder/token"], 2, "no such folder"),
         (["x", "--to", "taken"], 3, "exists"),
     ],
 )
