@@ -109,6 +109,9 @@ async def answering(
     finally:
         await bell.close()
         await server.shutdown(sockets=[listener])
+        # Those that were cut short still say so.
+        if tasks := set(server.server_state.tasks):
+            await asyncio.wait(tasks, timeout=STOP_S)
 
 
 def run(

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+import functools
 import json
 import socket
+import sqlite3
 import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
+from anyio.to_thread import current_default_thread_limiter
 
 from colony.serve.connections import Limits
-from tests.fakes.served import in_memory
+from tests.fakes.served import in_memory, loop, on_file, serving
 from tests.serve.conftest import Api, Serve
 
 SHORT = Limits(head_s=0.3, body_s=0.3)
@@ -141,6 +147,42 @@ def test_where_all_are_being_answered_the_newest_is_closed(serve: Serve) -> None
     assert api.desk.bell.waiting == 3
     for each in waiting:
         each.close()
+
+
+def test_a_write_that_waits_when_the_server_stops_is_told(tmp_path: Path) -> None:
+    store = on_file(tmp_path)
+    headers = {"authorization": f"Bearer {store.token('anna', owner=True)}"}
+    other = sqlite3.connect(tmp_path / "colony.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with ThreadPoolExecutor(1) as pool:
+        with serving(store) as url:
+            post = functools.partial(httpx.post, headers=headers, timeout=30, trust_env=False)
+            body = {"project": "shop", "subject": "x"}
+            answer = pool.submit(post, f"{url}/api/tickets", json=body)
+            for _ in range(3000):
+                if httpx.get(f"{url}/api/health", trust_env=False).is_success and began():
+                    break
+        told = answer.result(30)
+    other.execute("ROLLBACK")
+    other.close()
+    # Its thread goes on, and the write is kept after all.
+    until = time.monotonic() + 20
+    while not store.service.tickets() and time.monotonic() < until:
+        time.sleep(0.01)
+    assert store.service.tickets()
+    store.close()
+    assert (told.status_code, told.json()["code"]) == (503, "no_answer")
+    assert told.headers["retry-after"] == "1"
+    assert store.bugs == []
+
+
+def began() -> bool:
+    """Whether a request holds a thread of the server's pool."""
+
+    async def busy() -> int:
+        return int(current_default_thread_limiter().borrowed_tokens)
+
+    return asyncio.run_coroutine_threadsafe(busy(), loop()).result(10) > 0
 
 
 def test_a_usual_client_is_none_of_this(serve: Serve) -> None:
