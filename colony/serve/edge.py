@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from email.utils import formatdate
 from typing import Final
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from colony.errors import Busy, NoAnswer
 from colony.serve.desk import DESK, Desk
+from colony.serve.errors import RETRY_S, answer
 
 ROUTE: Final = "colony.route"
 """Where in a request's scope its route is named, for the figures."""
@@ -56,6 +59,14 @@ class Edge:
 
         try:
             await self._app(inner, receive, sending)
+        except asyncio.CancelledError:
+            if not self._desk.bell.closed or status:
+                raise
+            # The server ends, and the store has not answered in time: a write may still be kept.
+            code = Busy.code if inner["method"] == "GET" else NoAnswer.code
+            line = "the server is being stopped: try again, with the same key where there is one"
+            refusal = answer(503, code, line, {"Retry-After": str(RETRY_S)})
+            await refusal(scope, receive, sending)
         except Exception as error:  # noqa: BLE001 - the answer was given; the server goes on
             self._desk.world.report(error)
         seconds = self._desk.world.boot_s() - started_s

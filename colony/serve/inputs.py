@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Final
 
-from fastapi import Depends, Header, Path, Query
+from fastapi import Depends, Header, Path, Query, Request
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from colony.core.lines import Json
 from colony.core.records import HostRecord, SessionRecord
 from colony.core.strict_json import SAFE
 from colony.core.ticket import STATES, Ref, Role, State
+from colony.errors import Invalid
 from colony.serve.desk import AtDesk
 from colony.tracker.protocol import Guard
 
@@ -84,12 +85,15 @@ AtTicket = Annotated[Ref, Depends(_ref)]
 
 async def _key(
     desk: AtDesk,
+    request: Request,
     idempotency_key: Annotated[
         str | None,
         Header(description="The same key and body again is answered as the first time."),
     ] = None,
 ) -> str:
     """The caller's key; where there is none, one that makes this a write of its own."""
+    if len(request.headers.getlist("idempotency-key")) > 1:
+        raise Invalid("Idempotency-Key: stands twice")
     if idempotency_key is None:
         return desk.world.new_key()
     # Header values come as Latin-1; keys are UTF-8 like everything else.

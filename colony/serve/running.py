@@ -4,27 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import functools
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
-import h11
 import uvicorn
 from starlette.types import ASGIApp
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from colony.core.loopback import is_loopback
 from colony.errors import Busy, Unreachable
 from colony.host.signals import StopSignals
 from colony.serve.bell import Bell
+from colony.serve.connections import Connection, Limits, NoRoom, Room
 
 STOP_S: Final = 1
 """Seconds for requests that are being answered when the server stops."""
 IDLE_S: Final = 65
 """Seconds that a connection may stay open unused: longer than clients and proxies pause."""
 BACKLOG: Final = 512
+AT_ONCE: Final = 16
+"""Connections taken before any of them is looked at: few, or they use up the files before those
+beyond the limit are closed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +77,15 @@ def listen(address: Address) -> socket.socket:
 
 
 @asynccontextmanager
-async def answering(app: ASGIApp, bell: Bell, listener: socket.socket) -> AsyncIterator[None]:
+async def answering(
+    app: ASGIApp, bell: Bell, listener: socket.socket, limits: Limits | None = None
+) -> AsyncIterator[None]:
     """Requests are answered while the block runs; at its end those that wait are let go first."""
+    protocol = functools.partial(Connection, room=Room(limits or Limits()))
     config = uvicorn.Config(
         app,
         loop="none",
-        http=_Protocol,
+        http=cast(Any, protocol),
         ws="none",
         lifespan="off",
         log_config=None,
@@ -88,7 +94,7 @@ async def answering(app: ASGIApp, bell: Bell, listener: socket.socket) -> AsyncI
         proxy_headers=False,
         server_header=False,
         date_header=False,
-        backlog=BACKLOG,
+        backlog=AT_ONCE,
         timeout_keep_alive=IDLE_S,
         timeout_graceful_shutdown=STOP_S,
     )
@@ -96,28 +102,41 @@ async def answering(app: ASGIApp, bell: Bell, listener: socket.socket) -> AsyncI
     server = uvicorn.Server(config)
     server.lifespan = config.lifespan_class(config)
     await server.startup(sockets=[listener])
+    # asyncio has one number for both: this is the kernel's queue again.
+    listener.listen(BACKLOG)
     try:
         yield
     finally:
         await bell.close()
         await server.shutdown(sockets=[listener])
+        # Those that were cut short still say so.
+        if tasks := set(server.server_state.tasks):
+            await asyncio.wait(tasks, timeout=STOP_S)
 
 
-def run(app: ASGIApp, bell: Bell, listener: socket.socket, ready: Callable[[], None]) -> None:
-    """Answer until a stop signal comes. `ready` is called once requests are answered."""
+def run(
+    app: ASGIApp,
+    bell: Bell,
+    listener: socket.socket,
+    ready: Callable[[], None],
+    report: Callable[[Exception], None],
+) -> None:
+    """Answer until a stop signal comes. `ready` is called once requests are answered, `report`
+    once where a connection could not be taken."""
     with StopSignals() as signals:
-        asyncio.run(_run(app, bell, listener, (ready, signals)))
+        asyncio.run(_run(app, bell, listener, (ready, report, signals)))
 
 
 async def _run(
     app: ASGIApp,
     bell: Bell,
     listener: socket.socket,
-    around: tuple[Callable[[], None], StopSignals],
+    around: tuple[Callable[[], None], Callable[[Exception], None], StopSignals],
 ) -> None:
-    ready, signals = around
+    ready, report, signals = around
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
+    loop.set_exception_handler(NoRoom(report))
     async with answering(app, bell, listener):
         loop.add_reader(signals.fd, stop.set)
         try:
@@ -125,26 +144,3 @@ async def _run(
             await stop.wait()
         finally:
             loop.remove_reader(signals.fd)
-
-
-class _Protocol(H11Protocol):
-    """What is no HTTP at all is told so in the form of every other error."""
-
-    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - uvicorn's own name
-        body = b'{"error":"this is no HTTP request","code":"not_http"}'
-        headers: list[tuple[bytes, bytes]] = [
-            (b"content-type", b"application/json"),
-            (b"content-length", str(len(body)).encode()),
-            (b"connection", b"close"),
-        ]
-        events: list[Any] = [
-            h11.Response(status_code=400, headers=headers, reason=b"Bad Request"),
-            h11.Data(data=body),
-            h11.EndOfMessage(),
-        ]
-        if self.cycle is not None:
-            # A request before it is still being answered: nothing can be said behind this.
-            self.cycle.disconnected = True
-        for event in events:
-            self.transport.write(self.conn.send(event))
-        self.transport.close()

@@ -265,3 +265,32 @@ def test_a_second_server_may_serve_the_same_database(colony: Colony, tmp_path: P
             for each in (one, two)
         }
         assert len(tags) == 1
+
+
+def test_more_connections_than_files_are_one_warning(colony: Colony) -> None:
+    """asyncio prints a stack for each; those that say nothing make room for those that ask."""
+    colony.home.mkdir()
+    token(colony)
+    script = f"ulimit -n 24; exec '{sys.executable}' -u -m colony tracker serve"
+    process = subprocess.Popen(
+        ["/bin/bash", "-c", script],
+        cwd=colony.cwd, env=colony.environ | {"COLONY_LISTEN": "127.0.0.1:0"},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
+    )  # fmt: skip
+    silent = []
+    try:
+        url = line_of(process).split()[1]
+        host, port = url.removeprefix("http://").split(":")
+        silent = [socket.create_connection((host, int(port)), 10) for _ in range(60)]
+        assert process.stderr is not None
+        ready, _, _ = select.select([process.stderr], [], [], 30)
+        assert ready
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+    finally:
+        for each in silent:
+            each.close()
+        process.kill()
+        _, told = process.communicate()
+    [line] = told.decode().splitlines()
+    assert line.startswith("WARNING a connection cannot be taken: Too many open files")

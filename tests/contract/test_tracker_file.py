@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -298,6 +299,47 @@ def test_a_file_that_went_away_while_open_is_said(
         cast.alice.comment(first.ref, "x", key="a")
     assert str(path) in refusal.value.line
     assert not path.exists()
+    service.close()
+
+
+def test_every_thread_sees_the_file_that_took_the_place(path: Path, tmp_path: Path) -> None:
+    """A token that was revoked there must not go on reading here."""
+    service = opened(path)
+    cast = Cast(EmbeddedEdge(service, Clock()))
+    assert len(cast.alice.tickets()) == 30
+    watch = service.watch()
+    seen = watch.count()
+    away = tmp_path / "away.db"
+    other = tmp_path / "other.db"
+    files.make_file(other)
+    path.rename(away)
+    with ThreadPoolExecutor(1) as pool:
+        for read in (service.tickets, pool.submit(service.tickets).result, service.schema):
+            with pytest.raises(Unreachable, match="moved or deleted"):
+                read()
+        with pytest.raises(Unreachable):
+            watch.count()
+        other.rename(path)
+        assert service.tickets() == ()
+        assert pool.submit(service.tickets).result() == ()
+        assert watch.count() != seen
+        path.write_bytes(b"")
+        away.replace(path)
+        assert len(service.tickets()) == 30
+        assert len(pool.submit(service.tickets).result()) == 30
+        path.rename(away)
+        path.write_bytes(b"garbage" * 1000)
+        for read in (service.tickets, pool.submit(service.tickets).result):
+            with pytest.raises(Damaged):
+                read()
+        path.unlink()
+        path.mkdir()
+        with pytest.raises(Damaged, match="not a file"):
+            service.tickets()
+        path.rmdir()
+        away.rename(path)
+        assert len(service.tickets()) == 30
+    watch.close()
     service.close()
 
 

@@ -9,7 +9,8 @@
 `store.clock.ms` is the service's clock: it stands until it is moved. `store.token(NAME)` makes the
 user where there is none (`owner=`, `machine=`) and a token for it. `serving` takes the settings of
 the server (`public_read=True`, `write_limit=5`, `public_url=…`; no write limit unless given) and
-`boot_s=`, the clock that durations and the write limit are measured by.
+`boot_s=`, the clock that durations and the write limit are measured by; `limits=` those of
+connections.
 
 All servers of a test process run on one event loop in one thread, each on a port of its own, so
 that several can be there at once and starting one costs milliseconds. `store.bugs` lists what the
@@ -35,6 +36,7 @@ from colony.core.lease import view_of
 from colony.core.ticket import Me
 from colony.host.clock import SystemClock
 from colony.serve.app import make_app
+from colony.serve.connections import Limits
 from colony.serve.desk import Desk, World, set_up
 from colony.serve.running import address_of, answering, listen
 from colony.tracker.ledger import Derive
@@ -103,7 +105,11 @@ def on_file(folder: Path, clock: Callable[[], int] | None = None) -> Store:
 
 @contextmanager
 def serving(
-    store: Store, *, boot_s: Callable[[], float] | None = None, **settings: Any
+    store: Store,
+    *,
+    boot_s: Callable[[], float] | None = None,
+    limits: Limits | None = None,
+    **settings: Any,
 ) -> Iterator[str]:
     """The address of a server of this store, for as long as the block runs."""
     desk = desk_of(store, boot_s or SystemClock().boot_s, **settings)
@@ -115,7 +121,7 @@ def serving(
     started = threading.Event()
 
     async def serve() -> None:
-        async with answering(make_app(desk), desk.bell, listener):
+        async with answering(make_app(desk), desk.bell, listener, limits):
             started.set()
             await stop.wait()
 

@@ -549,6 +549,15 @@ def test_two_tokens_are_one_too_many(shop: Site) -> None:
         refused(raw(shop.url, head("GET", "/api/me", second, *more)), 401, 400)
 
 
+def test_two_idempotency_keys_are_one_too_many(shop: Site) -> None:
+    body = b'{"text": "x"}'
+    for second in ("k", "l"):
+        more = ("Idempotency-Key: k", f"Idempotency-Key: {second}",
+                "Content-Type: application/json", f"Content-Length: {len(body)}")  # fmt: skip
+        request = head("POST", f"{ONE}/comments", shop.token("anna"), *more) + body
+        refused(raw(shop.url, request), 422)
+
+
 def test_a_head_without_end_is_refused(shop: Site) -> None:
     token = shop.token("anna")
     many = "\r\n".join(f"X-{at}: {'y' * 100}" for at in range(10_000))

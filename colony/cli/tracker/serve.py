@@ -50,7 +50,7 @@ def serve(context: Context) -> None:
             at_desk = desk.set_up(store.service, store.tokens, settings.serve, world)
             app_ = serve_app.make_app(at_desk)
             port = listener.getsockname()[1]
-            running.run(app_, at_desk.bell, listener, lambda: _ready(context, port))
+            running.run(app_, at_desk.bell, listener, lambda: _ready(context, port), world.report)
 
 
 def _ready(context: Context, port: int) -> None:

@@ -36,7 +36,7 @@ def _unnamed_copy(path: Path, copy: Path) -> Engine:
         try:
             copy.unlink(missing_ok=True)
             copies.copy(path, copy, TIMEOUT_S)
-            return files.open_file(copy, create=False, timeout_s=TIMEOUT_S)
+            return files.open_file(copy, create=False, timeout_s=TIMEOUT_S, follows=False)
         finally:
             copy.unlink(missing_ok=True)
     except OSError as error:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import sqlite3
+import stat
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
-from colony.errors import Busy, NoAnswer
+from colony.errors import Busy, ColonyError, Damaged, NoAnswer, Unreachable
 from colony.tracker.sql import dialect
 from colony.tracker.sql.engine import Transaction, Value
 from colony.tracker.sql.statements import queries
+
+File = tuple[int, int]
+"""Device and number of a file."""
 
 
 class Statements:
@@ -66,15 +70,25 @@ def _roll_back(connection: sqlite3.Connection) -> None:
 class FileWatch:
     """A connection that only looks whether the file was written. It waits for nobody: Busy."""
 
-    def __init__(self, uri: str, where: str) -> None:
-        self._where = where
-        self._connection = dialect.connect(uri, where, timeout_s=0)
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._opened = 0
+        self._open()
 
     def count(self) -> int:
-        return dialect.data_version(self._connection, self._where)
+        if identity(self._path) != self._file:
+            self._connection.close()
+            self._open()
+        version = dialect.data_version(self._connection, str(self._path))
+        # Each file counts its own versions: another file is another number.
+        return (self._opened << 32) + version
 
     def close(self) -> None:
         self._connection.close()
+
+    def _open(self) -> None:
+        self._connection, self._file = _connect(self._path, timeout_s=0)
+        self._opened += 1
 
 
 class MemoryWatch:
@@ -87,30 +101,100 @@ class MemoryWatch:
         return None
 
 
+def identity(path: Path) -> File:
+    """Which file lies at the path. Unreachable: none any longer. Damaged: no file."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        line = f"the database at {path} was moved or deleted while it was open"
+        raise Unreachable(line) from None
+    except OSError as error:
+        raise Unreachable(f"cannot use the tracker at {path}: {error.strerror}") from error
+    if not stat.S_ISREG(found.st_mode):
+        raise Damaged(f"{path} is not a file")
+    return found.st_dev, found.st_ino
+
+
+def _connect(path: Path, timeout_s: float) -> tuple[sqlite3.Connection, File]:
+    """A connection, and the file that it is on."""
+    before = identity(path)
+    # mode=rw: a file that went away is an error, never a new database.
+    uri = f"{path.absolute().as_uri()}?mode=rw"
+    connection = dialect.connect(uri, str(path), timeout_s)
+    try:
+        if identity(path) != before:
+            raise Busy(f"{path} is being replaced: try again")
+    except BaseException:
+        connection.close()
+        raise
+    return connection, before
+
+
 class FileEngine:
     """A database file that several processes may have open. Connections are made by the thread
-    that uses them, and closed with the engine or, at the latest, when a later thread asks."""
+    that uses them, and closed with the engine or, at the latest, when a later thread asks.
 
-    def __init__(self, path: Path, timeout_s: float) -> None:
+    A file that another one takes the place of is left at the next transaction of each thread:
+    else some would read and write what nobody finds again. `check` is run on each file's first
+    connection. Not `follows`: a file that loses its name on purpose, used by one thread.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        timeout_s: float,
+        check: Callable[[sqlite3.Connection], None],
+        *,
+        follows: bool = True,
+    ) -> None:
         self._path = path
         self._timeout_s = timeout_s
+        self._check = check
+        self._follows = follows
+        self._checked: File | None = None
         self._mine = threading.local()
         self._lock = threading.Lock()
         self._all: list[tuple[threading.Thread, sqlite3.Connection]] = []
 
     def connection(self) -> sqlite3.Connection:
-        """This thread's own connection."""
-        mine: sqlite3.Connection | None = getattr(self._mine, "connection", None)
-        if mine is None:
-            mine = dialect.connect(self._uri(), str(self._path), self._timeout_s)
-            self._mine.connection = mine
-            with self._lock:
-                for thread, connection in self._all:
-                    if not thread.is_alive():
-                        connection.close()
-                self._all = [each for each in self._all if each[0].is_alive()]
-                self._all.append((threading.current_thread(), mine))
-        return mine
+        """This thread's own connection, on the file that lies at the path now."""
+        mine: tuple[sqlite3.Connection, File] | None = getattr(self._mine, "opened", None)
+        if mine is not None:
+            connection, file = mine
+            try:
+                if not self._follows or identity(self._path) == file:
+                    return connection
+            except ColonyError:
+                self._leave(connection)
+                raise
+            self._leave(connection)
+        return self._open()
+
+    def _open(self) -> sqlite3.Connection:
+        connection, file = _connect(self._path, self._timeout_s)
+        try:
+            if file != self._checked:
+                self._check(connection)
+                self._checked = file
+        except BaseException:
+            connection.close()
+            raise
+        self._mine.opened = (connection, file)
+        with self._lock:
+            for thread, other in self._all:
+                if not thread.is_alive():
+                    other.close()
+            self._all = [each for each in self._all if each[0].is_alive()]
+            self._all.append((threading.current_thread(), connection))
+        return connection
+
+    def _leave(self, connection: sqlite3.Connection) -> None:
+        self._mine.opened = None
+        # Once nobody has the old file open, a new one may get its number.
+        self._checked = None
+        connection.close()
+        with self._lock:
+            self._all = [each for each in self._all if each[1] is not connection]
 
     def reading(self) -> AbstractContextManager[Transaction]:
         return transaction(self.connection(), dialect.READ, str(self._path))
@@ -119,11 +203,7 @@ class FileEngine:
         return transaction(self.connection(), dialect.WRITE, str(self._path))
 
     def watch(self) -> FileWatch:
-        return FileWatch(self._uri(), str(self._path))
-
-    def _uri(self) -> str:
-        # mode=rw: a file that went away is an error, never a new database.
-        return f"{self._path.absolute().as_uri()}?mode=rw"
+        return FileWatch(self._path)
 
     def close(self) -> None:
         with self._lock:

@@ -18,8 +18,9 @@ PRIVATE: Final = 0o600
 """The mode of a database: its owner alone reads it."""
 
 
-def open_file(path: Path, *, create: bool, timeout_s: float) -> FileEngine:
+def open_file(path: Path, *, create: bool, timeout_s: float, follows: bool = True) -> FileEngine:
     """The database at `path`, at this program's schema. `create` makes one where there is none.
+    `follows`: whatever file lies at `path` later is the database then.
 
     Unreachable: there is none, or it cannot be used. Damaged: it is broken, another program's,
     or newer than this one. Busy: somebody holds it for longer than the time-out.
@@ -36,9 +37,14 @@ def open_file(path: Path, *, create: bool, timeout_s: float) -> FileEngine:
             raise Damaged(f"{path} is not a file")
     except OSError as error:
         raise Unreachable(f"cannot use the tracker at {path}: {error.strerror}") from error
-    engine = FileEngine(path, timeout_s)
+    engine = FileEngine(
+        path,
+        timeout_s,
+        lambda connection: upgrade(connection, path, steps()),
+        follows=follows,
+    )
     try:
-        upgrade(engine.connection(), path, steps())
+        engine.connection()
     except BaseException:
         engine.close()
         raise
