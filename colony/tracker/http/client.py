@@ -19,6 +19,7 @@ from colony.core.lines import Json, clip
 from colony.errors import NotAccepted
 from colony.tracker.http.address import checked, client_of, joined, place, same_origin
 from colony.tracker.http.answer import Answer, Raw, Trouble, date_ms, read, silent
+from colony.tracker.http.deadline import Deadline
 from colony.tracker.http.offset import Offset, heard
 
 Params = Mapping[str, str | list[str]]
@@ -60,7 +61,7 @@ class Patience:
     read_s: float = 30.0
     """Without a byte of the answer."""
     answer_s: float = 120.0
-    """For all of its body."""
+    """For a whole try, from its first byte to the last one of the answer."""
     tries_s: float = 15.0
 
 
@@ -116,6 +117,8 @@ class Http:
         self._patience = patience
         self._offset: Offset | None = None
         self._client = client_of(self._base, user_agent)
+        self._deadline = Deadline(around.clock.boot_s)
+        self._deadline.bind(self._client)
 
     def get(
         self,
@@ -162,7 +165,8 @@ class Http:
         until_s = clock.boot_s() + patience.tries_s
         pause_s, unknown = PAUSE_S, None
         while True:
-            found = self._try(request, patience)
+            with self._deadline.within(patience.answer_s):
+                found = self._try(request, patience)
             if isinstance(found, Answer):
                 return found
             if found.maybe:
@@ -214,7 +218,7 @@ class Http:
         try:
             with contextlib.closing(self._client.send(built, stream=True)) as response:
                 got_ms = self._own_ms()
-                body = self._body(response, patience.answer_s)
+                body = _body(response)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
             why = f"{place(url)} cannot be reached ({_why(error)})"
             # A certificate does not become right by itself.
@@ -248,22 +252,20 @@ class Http:
             request.method, url, headers=lines, content=content, timeout=seconds
         )
 
-    def _body(self, response: httpx.Response, within_s: float) -> bytes | str:
-        """All of the body, or why it is not read to its end."""
-        until_s = self._around.clock.boot_s() + within_s
-        parts, size = [], 0
-        for part in response.iter_bytes():
-            size += len(part)
-            if size > ANSWER_MAX:
-                return f"an answer of more than {ANSWER_MAX // 1024 // 1024} MiB"
-            if self._around.clock.boot_s() > until_s:
-                return f"an answer that is not there whole after {within_s:.0f} s"
-            parts.append(part)
-        return b"".join(parts)
-
     def _own_ms(self) -> int:
         """The clock that the server's is measured by: one that does not jump."""
         return round(self._around.clock.boot_s() * 1000)
+
+
+def _body(response: httpx.Response) -> bytes | str:
+    """All of the body, or why it is not read to its end."""
+    parts, size = [], 0
+    for part in response.iter_bytes():
+        size += len(part)
+        if size > ANSWER_MAX:
+            return f"an answer of more than {ANSWER_MAX // 1024 // 1024} MiB"
+        parts.append(part)
+    return b"".join(parts)
 
 
 def _not_followed(request: Request, raw: Raw, target: httpx.URL | None) -> Trouble:
