@@ -21,6 +21,7 @@ from colony.tracker.http.address import checked, client_of, joined, place, same_
 from colony.tracker.http.answer import Answer, Raw, Trouble, date_ms, read, silent
 from colony.tracker.http.deadline import Deadline
 from colony.tracker.http.offset import Offset, heard
+from colony.tracker.http.veil import Veil
 
 Params = Mapping[str, str | list[str]]
 """A query; a list is the same name several times."""
@@ -108,13 +109,15 @@ class Http:
         user_agent: str,
         around: Surroundings,
         patience: Patience = PATIENT,
+        veil: Veil | None = None,
     ) -> None:
-        """`base` may have a path. UsageProblem: it, or what the environment says of proxies,
-        cannot be used."""
+        """`base` may have a path; clients of one tracker share a `veil`. UsageProblem: the base,
+        or what the environment says of proxies, cannot be used."""
         self._base = checked(base)
         self._token = token
         self._around = around
         self._patience = patience
+        self._veil = veil or Veil()
         self._offset: Offset | None = None
         self._client = client_of(self._base, user_agent)
         self._deadline = Deadline(around.clock.boot_s)
@@ -174,7 +177,8 @@ class Http:
             wait_s = max(found.after_s, pause_s * (0.5 + self._around.chance()))
             allowed = found.again and (request.repeatable or not found.maybe)
             if not allowed or clock.boot_s() + wait_s > until_s:
-                raise unknown if unknown is not None and found.again else found.error
+                told = unknown if unknown is not None and found.again else found.error
+                raise self._veil.over_error(told)
             self._around.pause(wait_s)
             pause_s *= 2
 
@@ -220,15 +224,15 @@ class Http:
                 got_ms = self._own_ms()
                 body = _body(response)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
-            why = f"{place(url)} cannot be reached ({_why(error)})"
+            why = f"{place(url)} cannot be reached ({self._why(error)})"
             # A certificate does not become right by itself.
             passes = "CERTIFICATE" not in str(error)
             return silent(request.asked, why, maybe=False, again=passes)
         except (httpx.HTTPError, httpx.StreamError) as error:
-            return silent(request.asked, f"no whole answer of {place(url)} ({_why(error)})")
+            return silent(request.asked, f"no whole answer of {place(url)} ({self._why(error)})")
         if isinstance(body, str):
             return silent(request.asked, body, again=False)
-        raw = Raw(response.status_code, dict(response.headers), body)
+        raw = self._veiled(Raw(response.status_code, dict(response.headers), body))
         told_ms = date_ms(raw)
         if told_ms is not None:
             self._offset = heard(self._offset, sent_ms, got_ms, told_ms)
@@ -239,6 +243,7 @@ class Http:
     ) -> httpx.Request:
         headers = dict(request.headers)
         if secret is not None:
+            self._veil.know(secret)
             headers["authorization"] = f"Bearer {secret}"
         content = None
         if request.body is not None:
@@ -251,6 +256,22 @@ class Http:
         return self._client.build_request(
             request.method, url, headers=lines, content=content, timeout=seconds
         )
+
+    def _why(self, error: Exception) -> str:
+        """What broke, in a few words. Never the request itself, which holds the token."""
+        if isinstance(error, httpx.ConnectTimeout):
+            return "no connection in time"
+        if isinstance(error, httpx.TimeoutException):
+            return "it took too long"
+        if isinstance(error, httpx.LocalProtocolError):
+            return "a header that cannot be sent"
+        return clip(self._veil.over(str(error)), 160) or type(error).__name__
+
+    def _veiled(self, raw: Raw) -> Raw:
+        """Before anything is cut from it: half a token would not be known again. What a tracker
+        holds comes as it is."""
+        body = raw.body if raw.status < 400 else self._veil.over_bytes(raw.body)
+        return Raw(raw.status, self._veil.over_headers(raw.headers), body)
 
     def _own_ms(self) -> int:
         """The clock that the server's is measured by: one that does not jump."""
@@ -273,14 +294,3 @@ def _not_followed(request: Request, raw: Raw, target: httpx.URL | None) -> Troub
     where = "nowhere" if target is None else place(target)
     why = f"answered {raw.status} and points to {where}, which is not followed (COLONY_TICKETS_URL)"
     return silent(request.asked, why, maybe=False, again=False)
-
-
-def _why(error: Exception) -> str:
-    """What broke, in a few words. Never the request itself, which holds the token."""
-    if isinstance(error, httpx.ConnectTimeout):
-        return "no connection in time"
-    if isinstance(error, httpx.TimeoutException):
-        return "it took too long"
-    if isinstance(error, httpx.LocalProtocolError):
-        return "a header that cannot be sent"
-    return clip(str(error), 160) or type(error).__name__
