@@ -91,6 +91,7 @@ class Request:
     headers: Mapping[str, str]
     body: Json
     repeatable: bool
+    may_be_empty: bool = False
 
     @property
     def asked(self) -> str:
@@ -143,12 +144,14 @@ class Http:
         *,
         key: str = "",
         repeatable: bool = False,
+        may_be_empty: bool = False,
         patience: Patience | None = None,
     ) -> Answer:
-        """2xx, or 409 with its body. `repeatable`: the server knows the key again, or the same
-        bytes twice do no harm; else it is repeated only where it surely did not happen."""
+        """2xx, or 409 with its body; an object unless it `may_be_empty`. `repeatable`: the server
+        knows the key again, or the same bytes twice do no harm; else it is repeated only where it
+        surely did not happen."""
         headers = {"idempotency-key": key} if key else {}
-        request = Request(method, path, {}, headers, body, repeatable)
+        request = Request(method, path, {}, headers, body, repeatable, may_be_empty)
         return self._ask(request, patience or self._patience)
 
     def now_ms(self) -> int | None:
@@ -207,7 +210,8 @@ class Http:
             if isinstance(raw, Trouble):
                 return raw
             if not (300 <= raw.status < 400 and "location" in raw.headers):
-                return read(raw, request.asked)
+                kept, empty = "if-none-match" in request.headers, request.may_be_empty
+                return read(raw, request.asked, conditional=kept, may_be_empty=empty)
             target = joined(url, raw.headers["location"])
             if request.method != "GET" or target is None or not same_origin(target, url):
                 return _not_followed(request, raw, target)
