@@ -297,3 +297,26 @@ def test_a_listing_of_what_can_be_used_is_what_read_gives() -> None:
     found = listing({}, environ, "COLONY_TZ=Europe/Vienna\n", MACHINE)
     assert found.refusals == ()
     assert found.settings == settings({}, environ, "COLONY_TZ=Europe/Vienna\n")
+
+
+@pytest.mark.parametrize(
+    "name", ["COLONY_TOKEN_FILE", "COLONY_PERSON_TOKEN_FILE", "COLONY_CREATOR_TOKEN_FILE"]
+)
+@pytest.mark.parametrize("before", ["", "Bearer ", "  '", 'bearer  "'])
+def test_a_token_in_the_place_of_its_files_name_is_refused_and_not_shown(
+    name: str, before: str
+) -> None:
+    given = f"{before}tkt_{'a1B' * 14}"
+    assert refusal({}, {name: given}) == f"{name}: holds a token; it must name a file that holds it"
+    for path in ("./tkt_mine", "/etc/tkt_mine", "~/.config/my-token"):
+        settings({}, {name: path})
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda each: each.name)
+def test_a_token_in_the_place_of_any_setting_is_not_shown(setting: Any) -> None:
+    secret = "tkt_" + "a1B" * 14
+    assert setting.shown(secret) == "set"
+    try:
+        settings({}, {setting.variable: secret})
+    except ColonyError as problem:
+        assert "a1B" not in problem.line

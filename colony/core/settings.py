@@ -77,6 +77,16 @@ def _one_of(*words: str) -> Kind:
     return read
 
 
+TOKEN: Final = re.compile(r"""["'\s]*(bearer\s+)?["']?tkt_""", re.ASCII | re.IGNORECASE)
+"""How a token begins, also where it was copied with what stands around it."""
+
+
+def _token_file(text: str) -> str | None:
+    if TOKEN.match(text):
+        raise ValueError("holds a token; it must name a file that holds it")
+    return _line(text) if text else None
+
+
 def _switch(text: str) -> bool:
     return _one_of("on", "off")(text) == "on"
 
@@ -176,8 +186,10 @@ class Setting:
         return "--" + self.name.replace("_", "-")
 
     def shown(self, text: str) -> str:
-        """The value as it may be looked at: `set` where it holds, or may hold, a password."""
-        return "set" if self.secret and re.search("[@?#]", text) else text
+        """The value as it may be looked at: `set` where it holds, or may hold, a password, or is
+        a token, whatever the setting."""
+        hidden = TOKEN.match(text) or (self.secret and re.search("[@?#]", text))
+        return "set" if hidden else text
 
 
 _SECONDS: Final = _count(1, SECONDS_MAX)
@@ -205,11 +217,11 @@ SETTINGS: Final[tuple[Setting, ...]] = tuple(
          "project that gets questions about whole projects"),
         ("creator_names", "tracker", "COLONY_CREATOR_NAMES", _some_words, "creator",
          "names of creators on a tracker without members"),
-        ("token_file", "tracker", "COLONY_TOKEN_FILE", _MAYBE, "",
+        ("token_file", "tracker", "COLONY_TOKEN_FILE", _token_file, "",
          "file with Colony's own token for a tracker over HTTP"),
-        ("person_token_file", "tracker", "COLONY_PERSON_TOKEN_FILE", _MAYBE, "",
+        ("person_token_file", "tracker", "COLONY_PERSON_TOKEN_FILE", _token_file, "",
          "file with your own token for a tracker over HTTP"),
-        ("creator_token_file", "tracker", "COLONY_CREATOR_TOKEN_FILE", _MAYBE, "",
+        ("creator_token_file", "tracker", "COLONY_CREATOR_TOKEN_FILE", _token_file, "",
          "file with a creator's token, for a tracker that knows no 'on behalf'"),
         ("own_users", "tracker", "COLONY_OWN_USERS", _words, "",
          "Colony's own names, former ones too, on a tracker that cannot tell"),

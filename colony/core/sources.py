@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from colony.core import env_file
 from colony.core.lines import clip
-from colony.core.settings import BY_NAME, ENVIRONMENT_ONLY, SET_BY_COLONY, VARIABLES, Setting
+from colony.core.settings import BY_NAME, ENVIRONMENT_ONLY, SET_BY_COLONY, TOKEN, VARIABLES, Setting
 from colony.core.spelling import hint
 from colony.errors import UsageProblem
 
@@ -69,5 +69,6 @@ class Sources:
     def unusable(self, setting: Setting, why: str, text: str = "", name: str = "") -> UsageProblem:
         if not name:
             text, name = self.given(setting) or (setting.default or "", setting.variable)
-        shown = "" if setting.secret or not text else f" {clip(text, 80)}"
+        hidden = setting.secret or TOKEN.match(text)
+        shown = "" if hidden or not text else f" {clip(text, 80)}"
         return UsageProblem(f"{name}{shown}: {why}")

@@ -116,3 +116,14 @@ def test_json_says_the_same(colony: Colony) -> None:
         "usable": True,
     }
     assert told(objects)[0] == "CONFIG tz UTC — default"
+
+
+def test_a_token_instead_of_its_file_is_refused_and_never_shown(colony: Colony) -> None:
+    secret = "tkt_" + "a1B" * 14
+    line = "COLONY_TOKEN_FILE: holds a token; it must name a file that holds it"
+    url = "http://127.0.0.1:9"
+    for verb in (["config"], ["--json", "config"], ["doctor"], ["work", "p", "1"], ["next"]):
+        done = colony(*verb, COLONY_TOKEN_FILE=secret, COLONY_TICKETS_URL=url)
+        assert done.code != 0, verb
+        assert line in done.out + done.err, verb
+        assert "a1B" not in done.out + done.err, verb

@@ -81,6 +81,11 @@ UNCLEAR = {
     "a number without end": answer(200, body=b'{"fine": ' + b"9" * 40 + b"}"),
     "too deep": answer(200, body=b"[" * 100_000),
     "not UTF-8": answer(200, body=b'{"fine": "\xff"}'),
+    "null": answer(200, None),
+    "a list": answer(200, [{"fine": True}]),
+    "a text": answer(201, "fine"),
+    "204": answer(204, body=b"", kind=""),
+    "304 to what had no condition": answer(304, body=b"", kind=""),
     "no kind": answer(200, {"fine": True}, kind=""),
     "not packed as it says": answer(200, {"fine": True}, content_encoding="gzip"),
     "no HTTP": b"SSH-2.0-OpenSSH_9.2\r\n",
@@ -107,6 +112,25 @@ def test_it_never_counts_as_done_and_a_write_without_a_key_is_sent_once(bad: byt
         line = told(NoAnswer, lambda: write(client_to(server.url), repeatable=False))
     assert line.startswith("POST /api/x: ")
     assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("bad", ["null", "a list", "204", "304 to what had no condition"])
+def test_what_came_is_named_where_no_object_did(bad: str) -> None:
+    with answering(lambda _: UNCLEAR[bad]) as server:
+        line = told(NoAnswer, lambda: client_to(server.url).get("/api/x"))
+        assert len(server.asked) > 3
+    came = {
+        "null": "answered 200 with null, not an object",
+        "a list": "answered 200 with a list, not an object",
+        "204": "answered 204, which holds nothing",
+    }
+    assert line == f"GET /api/x: {came.get(bad, 'answered 304, which holds nothing')}"
+
+
+def test_a_write_may_be_answered_with_nothing_where_nothing_is_due() -> None:
+    for said in (UNCLEAR["204"], UNCLEAR["null"], UNCLEAR["a list"]):
+        with answering(lambda _, now=said: now) as server:
+            client_to(server.url).send("POST", "/api/x", {}, may_be_empty=True)
 
 
 def test_the_tries_end_within_a_quarter_of_a_minute() -> None:

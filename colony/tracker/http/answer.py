@@ -65,15 +65,20 @@ class Trouble:
     """How long the server asks to be left alone."""
 
 
-def read(raw: Raw, asked: str) -> Answer | Trouble:
-    """The meaning of an answer. `asked` is method and path, for the error's line."""
+def read(
+    raw: Raw, asked: str, *, conditional: bool = False, may_be_empty: bool = False
+) -> Answer | Trouble:
+    """The meaning of an answer. `asked` is method and path, for the error's line; an object is due
+    but where it `may_be_empty`, and 304 answers a `conditional` request only."""
     status = raw.status
-    if status == 304:
+    if status == 304 and conditional:
         return Answer(304, None, raw.headers.get("etag", ""))
-    if status == 204:
+    if status == 204 and may_be_empty:
         return Answer(204, None)
+    if status in (204, 304):
+        return silent(asked, f"answered {status}, which holds nothing")
     if 200 <= status < 300 or status == 409:
-        return _usable(raw, asked)
+        return _usable(raw, asked, may_be_empty)
     if status == 429 or status >= 500 or status in (408, 425):
         return _later(raw, asked)
     return _refused(raw, asked)
@@ -94,11 +99,18 @@ def date_ms(raw: Raw) -> int | None:
         return None
 
 
-def _usable(raw: Raw, asked: str) -> Answer | Trouble:
+def _usable(raw: Raw, asked: str, may_be_empty: bool) -> Answer | Trouble:
     try:
-        return Answer(raw.status, _json(raw), raw.headers.get("etag", ""))
+        value = _json(raw)
     except _NotJson as why:
         return silent(asked, f"answered {raw.status} with {why}")
+    if not isinstance(value, dict) and not may_be_empty:
+        kind = _JSON_KINDS.get(type(value), "a number")
+        return silent(asked, f"answered {raw.status} with {kind}, not an object")
+    return Answer(raw.status, value, raw.headers.get("etag", ""))
+
+
+_JSON_KINDS: Final = {list: "a list", str: "a text", bool: "true or false", type(None): "null"}
 
 
 def _later(raw: Raw, asked: str) -> Trouble:

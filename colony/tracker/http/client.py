@@ -19,7 +19,9 @@ from colony.core.lines import Json, clip
 from colony.errors import NotAccepted
 from colony.tracker.http.address import checked, client_of, joined, place, same_origin
 from colony.tracker.http.answer import Answer, Raw, Trouble, date_ms, read, silent
+from colony.tracker.http.deadline import Deadline
 from colony.tracker.http.offset import Offset, heard
+from colony.tracker.http.veil import Veil
 
 Params = Mapping[str, str | list[str]]
 """A query; a list is the same name several times."""
@@ -60,7 +62,7 @@ class Patience:
     read_s: float = 30.0
     """Without a byte of the answer."""
     answer_s: float = 120.0
-    """For all of its body."""
+    """For a whole try, from its first byte to the last one of the answer."""
     tries_s: float = 15.0
 
 
@@ -89,6 +91,7 @@ class Request:
     headers: Mapping[str, str]
     body: Json
     repeatable: bool
+    may_be_empty: bool = False
 
     @property
     def asked(self) -> str:
@@ -107,15 +110,19 @@ class Http:
         user_agent: str,
         around: Surroundings,
         patience: Patience = PATIENT,
+        veil: Veil | None = None,
     ) -> None:
-        """`base` may have a path. UsageProblem: it, or what the environment says of proxies,
-        cannot be used."""
+        """`base` may have a path; clients of one tracker share a `veil`. UsageProblem: the base,
+        or what the environment says of proxies, cannot be used."""
         self._base = checked(base)
         self._token = token
         self._around = around
         self._patience = patience
+        self._veil = veil or Veil()
         self._offset: Offset | None = None
         self._client = client_of(self._base, user_agent)
+        self._deadline = Deadline(around.clock.boot_s)
+        self._deadline.bind(self._client)
 
     def get(
         self,
@@ -137,12 +144,14 @@ class Http:
         *,
         key: str = "",
         repeatable: bool = False,
+        may_be_empty: bool = False,
         patience: Patience | None = None,
     ) -> Answer:
-        """2xx, or 409 with its body. `repeatable`: the server knows the key again, or the same
-        bytes twice do no harm; else it is repeated only where it surely did not happen."""
+        """2xx, or 409 with its body; an object unless it `may_be_empty`. `repeatable`: the server
+        knows the key again, or the same bytes twice do no harm; else it is repeated only where it
+        surely did not happen."""
         headers = {"idempotency-key": key} if key else {}
-        request = Request(method, path, {}, headers, body, repeatable)
+        request = Request(method, path, {}, headers, body, repeatable, may_be_empty)
         return self._ask(request, patience or self._patience)
 
     def now_ms(self) -> int | None:
@@ -162,7 +171,8 @@ class Http:
         until_s = clock.boot_s() + patience.tries_s
         pause_s, unknown = PAUSE_S, None
         while True:
-            found = self._try(request, patience)
+            with self._deadline.within(patience.answer_s):
+                found = self._try(request, patience)
             if isinstance(found, Answer):
                 return found
             if found.maybe:
@@ -170,7 +180,8 @@ class Http:
             wait_s = max(found.after_s, pause_s * (0.5 + self._around.chance()))
             allowed = found.again and (request.repeatable or not found.maybe)
             if not allowed or clock.boot_s() + wait_s > until_s:
-                raise unknown if unknown is not None and found.again else found.error
+                told = unknown if unknown is not None and found.again else found.error
+                raise self._veil.over_error(told)
             self._around.pause(wait_s)
             pause_s *= 2
 
@@ -199,7 +210,8 @@ class Http:
             if isinstance(raw, Trouble):
                 return raw
             if not (300 <= raw.status < 400 and "location" in raw.headers):
-                return read(raw, request.asked)
+                kept, empty = "if-none-match" in request.headers, request.may_be_empty
+                return read(raw, request.asked, conditional=kept, may_be_empty=empty)
             target = joined(url, raw.headers["location"])
             if request.method != "GET" or target is None or not same_origin(target, url):
                 return _not_followed(request, raw, target)
@@ -214,17 +226,17 @@ class Http:
         try:
             with contextlib.closing(self._client.send(built, stream=True)) as response:
                 got_ms = self._own_ms()
-                body = self._body(response, patience.answer_s)
+                body = _body(response)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
-            why = f"{place(url)} cannot be reached ({_why(error)})"
+            why = f"{place(url)} cannot be reached ({self._why(error)})"
             # A certificate does not become right by itself.
             passes = "CERTIFICATE" not in str(error)
             return silent(request.asked, why, maybe=False, again=passes)
         except (httpx.HTTPError, httpx.StreamError) as error:
-            return silent(request.asked, f"no whole answer of {place(url)} ({_why(error)})")
+            return silent(request.asked, f"no whole answer of {place(url)} ({self._why(error)})")
         if isinstance(body, str):
             return silent(request.asked, body, again=False)
-        raw = Raw(response.status_code, dict(response.headers), body)
+        raw = self._veiled(Raw(response.status_code, dict(response.headers), body))
         told_ms = date_ms(raw)
         if told_ms is not None:
             self._offset = heard(self._offset, sent_ms, got_ms, told_ms)
@@ -235,6 +247,7 @@ class Http:
     ) -> httpx.Request:
         headers = dict(request.headers)
         if secret is not None:
+            self._veil.know(secret)
             headers["authorization"] = f"Bearer {secret}"
         content = None
         if request.body is not None:
@@ -248,22 +261,36 @@ class Http:
             request.method, url, headers=lines, content=content, timeout=seconds
         )
 
-    def _body(self, response: httpx.Response, within_s: float) -> bytes | str:
-        """All of the body, or why it is not read to its end."""
-        until_s = self._around.clock.boot_s() + within_s
-        parts, size = [], 0
-        for part in response.iter_bytes():
-            size += len(part)
-            if size > ANSWER_MAX:
-                return f"an answer of more than {ANSWER_MAX // 1024 // 1024} MiB"
-            if self._around.clock.boot_s() > until_s:
-                return f"an answer that is not there whole after {within_s:.0f} s"
-            parts.append(part)
-        return b"".join(parts)
+    def _why(self, error: Exception) -> str:
+        """What broke, in a few words. Never the request itself, which holds the token."""
+        if isinstance(error, httpx.ConnectTimeout):
+            return "no connection in time"
+        if isinstance(error, httpx.TimeoutException):
+            return "it took too long"
+        if isinstance(error, httpx.LocalProtocolError):
+            return "a header that cannot be sent"
+        return clip(self._veil.over(str(error)), 160) or type(error).__name__
+
+    def _veiled(self, raw: Raw) -> Raw:
+        """Before anything is cut from it: half a token would not be known again. What a tracker
+        holds comes as it is."""
+        body = raw.body if raw.status < 400 else self._veil.over_bytes(raw.body)
+        return Raw(raw.status, self._veil.over_headers(raw.headers), body)
 
     def _own_ms(self) -> int:
         """The clock that the server's is measured by: one that does not jump."""
         return round(self._around.clock.boot_s() * 1000)
+
+
+def _body(response: httpx.Response) -> bytes | str:
+    """All of the body, or why it is not read to its end."""
+    parts, size = [], 0
+    for part in response.iter_bytes():
+        size += len(part)
+        if size > ANSWER_MAX:
+            return f"an answer of more than {ANSWER_MAX // 1024 // 1024} MiB"
+        parts.append(part)
+    return b"".join(parts)
 
 
 def _not_followed(request: Request, raw: Raw, target: httpx.URL | None) -> Trouble:
@@ -271,14 +298,3 @@ def _not_followed(request: Request, raw: Raw, target: httpx.URL | None) -> Troub
     where = "nowhere" if target is None else place(target)
     why = f"answered {raw.status} and points to {where}, which is not followed (COLONY_TICKETS_URL)"
     return silent(request.asked, why, maybe=False, again=False)
-
-
-def _why(error: Exception) -> str:
-    """What broke, in a few words. Never the request itself, which holds the token."""
-    if isinstance(error, httpx.ConnectTimeout):
-        return "no connection in time"
-    if isinstance(error, httpx.TimeoutException):
-        return "it took too long"
-    if isinstance(error, httpx.LocalProtocolError):
-        return "a header that cannot be sent"
-    return clip(str(error), 160) or type(error).__name__

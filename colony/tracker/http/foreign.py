@@ -112,20 +112,22 @@ class Foreign(ForeignReads, TicketWrites):
 
     def add_project(self, name: str, *, key: str) -> ProjectInfo:
         if limits.project(name) not in self._names():
-            self._http.send("POST", "/api/projects", {"name": name}, key=self._key(key))
+            self._http.send(
+                "POST", "/api/projects", {"name": name}, key=self._key(key), may_be_empty=True
+            )
         return self.project(name)
 
     def set_member(self, project: str, user: str, role: Role | None, *, key: str) -> ProjectInfo:
         user = limits.user(user)
         limits.role(role)
         self._need_project(project)
-        path = f"/api/projects/{project}/members"
+        path, key = f"/api/projects/{project}/members", self._key(key)
         if role is None:
             path = f"{path}/{quote(user, safe='')}"
-            self._http.send("DELETE", path, key=self._key(key), repeatable=True)
+            self._http.send("DELETE", path, key=key, repeatable=True, may_be_empty=True)
         else:
             body: Json = {"user": user, "role": role}
-            self._http.send("POST", path, body, key=self._key(key), repeatable=True)
+            self._http.send("POST", path, body, key=key, repeatable=True, may_be_empty=True)
         self._people.pop(project, None)
         return self.project(project)
 
@@ -239,6 +241,7 @@ class Foreign(ForeignReads, TicketWrites):
                 {**request.body, **conditions(self._dialect, guard)},
                 key=self._key(key),
                 repeatable=self._dialect.has("idempotency"),
+                may_be_empty=True,
             )
         except NoAnswer:
             raise

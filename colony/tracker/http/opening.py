@@ -10,6 +10,7 @@ from colony.tracker.http.dialect import Dialect, dialect_of
 from colony.tracker.http.edge import HttpTracker
 from colony.tracker.http.foreign import Foreign, Side
 from colony.tracker.http.reads import judged
+from colony.tracker.http.veil import Veil
 from colony.tracker.protocol import Tracker
 from colony.tracker.wire import read as wire
 
@@ -32,14 +33,15 @@ def open_http(
     url: str, *, token: Token, user_agent: str, around: Surroundings, party: Party
 ) -> Tracker:
     """The tracker at `url`. NoAnswer, NotAccepted: it cannot be asked."""
-    http = Http(url, token=token, user_agent=user_agent, around=around)
+    veil = Veil()
+    http = Http(url, token=token, user_agent=user_agent, around=around, veil=veil)
     try:
         dialect = dialect_at(http, party.own_users)
         if dialect.features is not None and dialect.is_whole:
             return edge_for(http, dialect.features, around)
         by = None
         if party.creator is not None:
-            by = Http(url, token=party.creator, user_agent=user_agent, around=around)
+            by = Http(url, token=party.creator, user_agent=user_agent, around=around, veil=veil)
         side = Side(party.name, party.machine, party.creator_names, by)
         return Foreign(http, dialect, side, around.clock.wall_ms)
     except BaseException:
