@@ -163,6 +163,8 @@ def _check(db: Transaction, arrived: Arrived, row: Row) -> None:
         case Parent() | Block():
             _check_circle(db, row)
         case Session():
+            if row.user_id is not None and not arrived.users.get(row.user_id):
+                raise Unfit("session.userId: is no machine")
             checks.session(row)
         case _:
             pass
