@@ -106,6 +106,7 @@ def _head(row: Row) -> Head:
         raise Unfit(f"export.version: {row.version}, this Colony reads {VERSION}")
     if row.last_event < 0:
         raise Unfit("export.lastEvent: below 0")
+    checks.spoken(row)
     return row
 
 
