@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +15,7 @@ from colony.cli.show import Show
 from colony.cli.verb import Context, verb, verbs
 from colony.core.concept import first_concept
 from colony.core.guess import guess_from, project_name
-from colony.core.lines import Json, Line
+from colony.core.lines import Json, Line, printable
 from colony.core.project import Project
 from colony.core.survey import ProjectTrouble
 from colony.core.ticket import NAME_PATTERN
@@ -79,7 +80,13 @@ def _folder(text: str) -> Path:
         str(folder).encode()
     except UnicodeEncodeError:
         raise UsageProblem(f"{folder}: the folder's path is not UTF-8") from None
-    return folder.resolve()
+    folder = folder.resolve()
+    if printable(str(folder)) != str(folder):
+        raise UsageProblem(f"{printable(str(folder))}: the path holds control characters")
+    concept = folder / "CONCEPT.md"
+    if os.path.lexists(concept) and not concept.is_file():
+        raise UsageProblem(f"{concept}: is there and is no file (a link to nothing, a pipe)")
+    return folder
 
 
 def _name(folder: Path, given: str | None, own: str) -> str:

@@ -1,7 +1,8 @@
 """On whose behalf a machine moves a ticket: what a creator's comment asks for.
 
 A machine may not accept, send back, or take a ticket that a person holds. It may where it names
-the comment of a creator that asks for just that, and where nobody moved the ticket since.
+the comment of a creator that asks for just that, and where nobody moved the ticket since, nor did
+a creator ask for something else.
 """
 
 from __future__ import annotations
@@ -56,4 +57,9 @@ def why_not(history: History, comment: int, wanted: State, admins: Collection[st
     moves = [each.id for each in history.events if each.kind in ("created", "state")]
     if moves and moves[-1] > comment:
         return f"the ticket was moved after event {comment}"
+    for later in history.events:
+        if later.id > comment and later.user_id in admins:
+            asks = asked_state(later, history)
+            if asks not in (None, wanted):
+                return f"event {later.id} asks for {asks} since"
     return None

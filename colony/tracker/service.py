@@ -33,6 +33,7 @@ from colony.tracker.ledger import Derive, Ledger
 from colony.tracker.protocol import ANY, Conflict, Created, Guard, Written
 from colony.tracker.reader import need_project, need_ticket
 from colony.tracker.records import limits as record_limits
+from colony.tracker.records import owner
 from colony.tracker.roles import Actor
 from colony.tracker.serving import ServedReader
 from colony.tracker.sql import answers, history, people, records, tickets
@@ -155,20 +156,24 @@ class Service(ServedReader):
         )
 
     def put_session(self, me: Me, record: SessionRecord) -> SessionRecord:
-        """The record as it is kept. NotFound: no such ticket."""
+        """The record as it is kept. NotFound: no such ticket. Forbidden: another machine's."""
         roles.check_machine(me)
         record = record_limits.session(record)
         with self._writing(me) as ledger:
             need_ticket(ledger.db, record.ref)
-            records.put_session(ledger.db, record, ledger.stamp.at_ms)
+            owner.check(ledger.db, me, record.id, record.ref)
+            records.put_session(ledger.db, record, ledger.stamp)
         return replace(record, updated_ms=ledger.stamp.at_ms)
 
     def put_tail(self, me: Me, session: str, text: str) -> None:
-        """NotFound: no such session was told of."""
+        """NotFound: no such session was told of. Forbidden: it is another machine's."""
         roles.check_machine(me)
         with self._writing(me) as ledger:
-            if not records.put_tail(ledger.db, session, record_limits.tail(text)):
+            row = records.owned(ledger.db, session)
+            if row is None:
                 raise NotFound(f"there is no session {session[:40]!a}")
+            owner.check(ledger.db, me, session, row.ref)
+            records.put_tail(ledger.db, session, record_limits.tail(text))
 
     def put_host(self, me: Me, record: HostRecord) -> HostRecord:
         roles.check_machine(me)

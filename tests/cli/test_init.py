@@ -63,6 +63,33 @@ def test_what_cannot_be_registered(colony: Colony, words: list[str], told: str) 
     assert not colony.home.exists()
 
 
+@pytest.mark.parametrize("name", ["e\x1b[31msc", "new\nline"])
+def test_a_path_that_cannot_be_shown_is_refused_before_anything(colony: Colony, name: str) -> None:
+    (colony.cwd / name).mkdir()
+    done = colony("init", name, "--name", "shop")
+    assert done.code == 2
+    assert "control characters" in done.error
+    assert "\x1b" not in done.error and len(done.error.splitlines()) == 1
+    assert not colony.home.exists()
+    assert list((colony.cwd / name).iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", ["fifo", "link", "folder"])
+def test_a_concept_that_is_no_file_is_said(colony: Colony, kind: str) -> None:
+    concept = colony.cwd / "shop" / "CONCEPT.md"
+    concept.parent.mkdir()
+    if kind == "fifo":
+        os.mkfifo(concept)
+    elif kind == "link":
+        concept.symlink_to(colony.cwd / "outside")
+    else:
+        concept.mkdir()
+    done = colony("init", "shop")
+    assert done.code == 2
+    assert "CONCEPT.md: is there and is no file" in done.error
+    assert not colony.home.exists()
+
+
 def test_one_folder_is_one_project(colony: Colony) -> None:
     (colony.cwd / "shop").mkdir()
     colony("init", "shop")

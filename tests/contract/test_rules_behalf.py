@@ -219,6 +219,33 @@ def test_what_is_no_move_spends_nothing(cast: Cast) -> None:
     assert event_of(cast.colony.move(ref, "done", key="m", on_behalf=asked)) > 0
 
 
+@pytest.mark.parametrize("who", ["alice", "bob"])
+@pytest.mark.parametrize("words", ["/hold", "/reject it still leaks", "/resume"])
+def test_a_later_word_for_something_else_takes_it_back(cast: Cast, words: str, who: str) -> None:
+    ref = built(cast)
+    bob = cast.member("bob", "admin")
+    asked = cast.comment(cast.alice, ref, "/confirm")
+    later = cast.comment(cast.alice if who == "alice" else bob, ref, words)
+    assert f"event {later} asks for {ASKS_LATER[words]} since" in refused(cast, ref, "done", asked)
+    again = cast.comment(cast.alice, ref, "/confirm")
+    assert event_of(cast.colony.move(ref, "done", key="m", on_behalf=again)) > 0
+
+
+ASKS_LATER = {"/hold": "pending", "/reject it still leaks": "reopened", "/resume": "open"}
+
+
+@pytest.mark.parametrize("role", ["edit", "use", None])
+def test_a_later_word_of_nobody_or_for_the_same_takes_nothing_back(
+    cast: Cast, role: str | None
+) -> None:
+    ref = built(cast)
+    asked = cast.comment(cast.alice, ref, "/confirm")
+    cast.comment(cast.member("bob", role), ref, "/hold")
+    cast.comment(cast.colony, ref, "/hold")
+    cast.comment(cast.alice, ref, "/confirm")
+    assert event_of(cast.colony.move(ref, "done", key="m", on_behalf=asked)) > 0
+
+
 def test_a_repetition_gets_the_first_answer(cast: Cast) -> None:
     """F38: the answer was lost, and much happened since."""
     ref = built(cast)

@@ -13,8 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from colony.core.records import TAIL_MAX, HostRecord, SessionRecord
-from colony.core.ticket import Ref
+from colony.core.texts import lease as lease_texts
+from colony.core.ticket import Me, Ref
 from colony.errors import ColonyError, Forbidden, Invalid, NotFound, TooLarge
+from colony.tracker.protocol import Tracker
 from colony.tracker.records import limits
 
 pytestmark = pytest.mark.over("memory", "http")
@@ -154,6 +156,42 @@ def test_sessions_can_be_chosen(cast: Cast) -> None:
     for nothing in (("", None), (None, 0), ("shop", 0), ("shop", -1), ("shop", 10**40),
                     ("yard", None), ("%", None), ("shop' OR 1=1 --", None)):  # fmt: skip
         assert names(*nothing) == [], nothing
+
+
+# --- whose row it is -----------------------------------------------------------------------
+
+
+def other_machine(cast: Cast) -> Tracker:
+    return cast.edge.tracker(Me("evilbot", "", machine=True, owner=False))
+
+
+@pytest.mark.parametrize("phase", ["working", "ended"])
+def test_a_session_is_of_the_machine_that_told_of_it_first(cast: Cast, phase: str) -> None:
+    ref, other = cast.ticket(), cast.ticket()
+    cast.colony.put_session(replace(FULL, phase=phase, ended_ms=9))
+    cast.colony.put_tail(NAME, "at work")
+    evil = other_machine(cast)
+    evil.me()
+    for call in (
+        lambda: evil.put_session(replace(FULL, report={"forged": True})),
+        lambda: evil.put_session(replace(FULL, ref=other)),
+        lambda: evil.put_tail(NAME, "forged"),
+    ):
+        assert "another machine's" in refuses(Forbidden, call, cast.alice)
+    assert cast.alice.tail(NAME) == "at work"
+    cast.colony.put_session(replace(FULL, ref=ref, report={"mine": 1}))
+    evil.put_session(replace(FULL, id="s-of-its-own"))
+    evil.put_tail("s-of-its-own", "mine")
+
+
+def test_nobody_comes_before_the_machine_that_took_the_lease(cast: Cast) -> None:
+    ref, evil = cast.ticket(), other_machine(cast)
+    evil.comment(ref, f"about {NAME}", key=cast.key())
+    text = lease_texts.started(NAME, "h1", cast.clock.ms + 60_000)
+    cast.colony.move(ref, "progress", key=cast.key(), text=text)
+    evil.comment(ref, text, key=cast.key())
+    refuses(Forbidden, lambda: evil.put_session(FULL), cast.alice)
+    cast.colony.put_session(FULL)
 
 
 # --- tails ---------------------------------------------------------------------------------

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from colony.core.records import HostRecord, SessionRecord
 from colony.core.texts import lease as lease_texts
-from colony.core.ticket import STATES, TEXT_MAX
-from colony.errors import ColonyError, Refused
+from colony.core.ticket import STATES, TEXT_MAX, Me
+from colony.errors import ColonyError, Forbidden, Refused
 from colony.tracker.moving.arrival import take
 from colony.tracker.moving.export import lines
 from colony.tracker.places import engine_at
@@ -137,6 +137,33 @@ def test_on_whose_behalf_a_machine_moved_a_ticket_moves_with_it() -> None:
     there.service.close()
 
 
+def test_whose_session_it_is_moves_with_it() -> None:
+    """An export from before that was noted leaves it to the machine that took the lease."""
+    leased = in_memory()
+    cast = Cast(leased)
+    ref = cast.ticket()
+    text = lease_texts.started(SESSION, "here", AT + 60_000)
+    cast.colony.move(ref, "progress", key="m", text=text)
+    for data in (exported(filled()), exported(leased), older(filled()), older(leased)):
+        there = Cast(imported(data))
+        record = SessionRecord(SESSION, ref, "here", "ended")
+        evil = there.edge.tracker(Me("evilbot", "", machine=True, owner=False))
+        if data == older(filled()):
+            evil.put_session(record)
+            continue
+        with pytest.raises(Forbidden):
+            evil.put_session(record)
+        there.colony.put_session(record)
+
+
+def older(edge: EmbeddedEdge) -> bytes:
+    rows = [json.loads(line) for line in exported(edge).splitlines()]
+    return written([
+        {key: value for key, value in row.items() if row["row"] != "session" or key != "userId"}
+        for row in rows
+    ])  # fmt: skip
+
+
 def test_two_stores_with_the_same_history_are_two_stores() -> None:
     edge = in_memory()
     Cast(edge).ticket()
@@ -239,7 +266,7 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     ("block", {"byNumber": 1}, "circle"),
     ("block", {"byNumber": 9}, "names something that is not there"),
     ("event", {"id": 0}, "event.id: must rise"),
-    ("event", {"id": BIG - 1}, "event.id: must rise"),
+    ("event", {"id": 2**53 - 1}, "event.id: must rise"),
     ("event", {"kind": "magic"}, "event.kind"),
     ("event", {"kind": "comment"}, "event.number"),
     ("event", {"machine": True}, "is not what the user is"),
@@ -252,6 +279,14 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     ("session", {"number": 77}, "names something that is not there"),
     ("session", {"phase": "x" * 301}, "too long"),
     ("session", {"tail": "x" * 70_000}, "session.tail"),
+    ("ticket", {"source": "colony:question:1"}, "ticket.source: what begins with colony"),
+    ("user", {"createdMs": 2**53}, "user.createdMs: a number too large"),
+    ("event", {"id": 2**53}, "event.id: a number too large"),
+    ("event", {"atMs": -(2**53)}, "event.atMs: a number too large"),
+    ("session", {"endedMs": 2**53}, "session.endedMs: a number too large"),
+    ("host", {"seenMs": 2**53}, "host.seenMs: a number too large"),
+    ("session", {"userId": "u1"}, "session.userId: is no machine"),
+    ("session", {"userId": "u99"}, "session.userId: is no machine"),
     ("host", {"slots": -1}, "slots"),
     ("host", {"disk": ""}, "host.disk"),
 ]

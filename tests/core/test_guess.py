@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from colony.core.concept import UNFILLED, first_concept
 from colony.core.guess import guess_from, project_name
 from colony.core.guess.purpose import first_paragraph
-from colony.core.guess.reading import FILES, Guess
+from colony.core.guess.reading import FILES, Guess, toml_of
 
 
 @pytest.mark.parametrize(
@@ -157,6 +159,15 @@ def test_whatever_is_in_the_files(found: dict[str, str]) -> None:
     text = first_concept("shop", guess_from(found))
     assert text.isascii() or text.encode()
     assert text.count("## ") >= 5
+
+
+@pytest.mark.parametrize("key", [".".join("a" * 8000), '"a" . ' * 8000 + "b"])
+def test_a_key_of_many_parts_is_not_read(key: str) -> None:
+    """The TOML reader takes quadratic time for them."""
+    text = f'[package]\nname = "x"\n[other]\n{key} = 1\n'
+    started = time.process_time()
+    assert toml_of({"Cargo.toml": text}, "Cargo.toml") == {}
+    assert time.process_time() - started < 0.5
 
 
 def test_a_concept_says_what_was_guessed() -> None:

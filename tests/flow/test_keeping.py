@@ -326,6 +326,7 @@ def _stream(each: tuple[tarfile.TarInfo, bytes]) -> tuple[tarfile.TarInfo, io.By
     return each[0], io.BytesIO(each[1])
 
 
+SPARSE = {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.name": "x"}
 LINK = {"type": tarfile.SYMTYPE, "linkname": "/etc/passwd", "size": 0}
 
 
@@ -350,6 +351,12 @@ LINK = {"type": tarfile.SYMTYPE, "linkname": "/etc/passwd", "size": 0}
         (member(f"runs/{OPEN}/report.json"), f"session {OPEN} cannot be read"),
         (member(f"runs/{OPEN}/session.json", b"{"), f"session {OPEN} cannot be read"),
         (member("librarian/a\x1b[2J\nb/../c"), "does not belong"),
+        (member("librarian/a\x1b[31m"), "does not belong"),
+        (member("librarian/a\nb"), "does not belong"),
+        (member("librarian/a\u202eb"), "does not belong"),
+        (member("librarian/a", b"0\n" * 512, pax_headers=SPARSE), "is no file"),
+        (member("librarian/a", b"", type=tarfile.GNUTYPE_SPARSE), "is no file"),
+        (member("librarian/" + "a" * 70_000), "larger than 65536 bytes"),
     ],
 )
 def test_hostile_members(
@@ -359,6 +366,20 @@ def test_hostile_members(
     good = member("colony.db", (tmp_path / "copy.db").read_bytes())
     assert told in refused(tmp_path, packed(good, extra))
     assert not (tmp_path / "evil").exists()
+
+
+@pytest.mark.parametrize("kind", [tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME])
+def test_a_huge_header_is_not_followed(tmp_path: Path, kind: bytes) -> None:
+    """Refused before it is read: its bytes are not there at all."""
+    info = tarfile.TarInfo("librarian/a")
+    info.type, info.size = kind, 64 * 1024 + 1
+    assert "larger than 65536 bytes" in refused(tmp_path, info.tobuf(tarfile.GNU_FORMAT))
+
+
+def test_headers_without_an_end_are_no_backup(tmp_path: Path) -> None:
+    info = tarfile.TarInfo("librarian/a")
+    info.type, info.size = tarfile.XHDTYPE, 0
+    assert "is no whole backup" in refused(tmp_path, info.tobuf(tarfile.GNU_FORMAT) * 5000)
 
 
 def refused(tmp_path: Path, data: bytes) -> str:
@@ -408,7 +429,9 @@ def test_what_is_no_backup(home: Home, tmp_path: Path) -> None:
 def test_an_older_database_is_brought_up_to_date(home: Home, tmp_path: Path) -> None:
     back_up(home, tmp_path / "copy.db", NOW)
     with closing(sqlite3.connect(tmp_path / "copy.db")) as older:
-        older.executescript("DROP TABLE store; PRAGMA user_version = 2;")
+        older.executescript(
+            "DROP TABLE store; ALTER TABLE sessions DROP COLUMN user_id; PRAGMA user_version = 2;"
+        )
     there = make_home(tmp_path / "there")
     restore(there, tmp_path / "copy.db")
     assert subjects(there) == ["first"]

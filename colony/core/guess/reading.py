@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,6 +21,10 @@ FILES: Final[tuple[str, ...]] = (
 """The files that are looked at, by name, at the top of the folder."""
 TOML_MAX: Final = 64 * 1024
 SHORT_MAX: Final = 200
+_LONG_KEY: Final = re.compile(
+    r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]{0,200}+"|'[^'\n]{0,200}+')[ \t]{0,9}+\.[ \t]{0,9}+){50}"""
+)
+"""A key of many parts, for which the reader takes quadratic time: nobody writes one."""
 
 Found = Mapping[str, str]
 """The text of each of `FILES` that is there. Of those that only show by being there: empty."""
@@ -57,8 +62,7 @@ def package_of(found: Found) -> Mapping[str, Any]:
 
 def toml_of(found: Found, name: str) -> Mapping[str, Any]:
     text = found.get(name, "")
-    # The reader takes quadratic time for a key of many parts.
-    if len(text) > TOML_MAX:
+    if len(text) > TOML_MAX or _LONG_KEY.search(text):
         return {}
     try:
         return tomllib.loads(text)

@@ -17,9 +17,9 @@ import re
 import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Final, Self
 
-from colony.core.lines import Json, clip
+from colony.core.lines import Json, clip, printable
 from colony.core.strict_json import Problems, dump_json, load_json
 from colony.errors import Refused
 from colony.host.chance import SESSION
@@ -39,6 +39,12 @@ _RUN_FILE: Final = re.compile(
     r"session\.json|report\.json|verdict\.json|brief\.md|parts/[0-9]{1,6}-[a-z]{1,20}/answer\.json"
 )
 _PART: Final = re.compile(r"[^/\0.][^/\0]{0,199}")
+_HEADER_MAX: Final = 64 * 1024
+"""Bytes of an extension header (a long name): the reader holds it in memory whole."""
+_HEADERS: Final = frozenset({
+    tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_LONGNAME,
+    tarfile.GNUTYPE_LONGLINK,
+})  # fmt: skip
 
 
 def is_run_file(name: str) -> bool:
@@ -47,9 +53,12 @@ def is_run_file(name: str) -> bool:
 
 
 def is_librarian_file(name: str) -> bool:
-    """A path inside the librarian's folder, without hidden parts, `.` and `..`."""
+    """A path inside the librarian's folder, without hidden parts, `.` and `..`, that can be shown
+    as it is."""
     parts = name.split("/")
-    return len(parts) <= 8 and all(_PART.fullmatch(part) for part in parts)
+    return (
+        printable(name) == name and len(parts) <= 8 and all(_PART.fullmatch(part) for part in parts)
+    )
 
 
 class Writer:
@@ -125,7 +134,7 @@ def unpack(file: IO[bytes], place: Callable[[str], IO[bytes]], shown: str) -> tu
         _check_list(listed, hashes)
     except _Strange as problem:
         raise Refused(f"{shown}: {problem}; nothing was put back") from None
-    except (tarfile.TarError, EOFError, ValueError, OverflowError) as problem:
+    except (tarfile.TarError, EOFError, ValueError, OverflowError, RecursionError) as problem:
         why = clip(str(problem), 100)
         raise Refused(f"{shown}: is no whole backup ({why}); nothing was put back") from None
     return tuple(hashes)
@@ -135,8 +144,25 @@ class _Strange(Exception):
     """The file is not of the form."""
 
 
+class _Member(tarfile.TarInfo):
+    """A header that is refused before the reader follows it into memory."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        info = super().frombuf(buf, encoding, errors)
+        if info.type in _HEADERS and not 0 <= info.size <= _HEADER_MAX:
+            raise _Strange(f"a header in it is larger than {_HEADER_MAX} bytes")
+        if info.type == tarfile.GNUTYPE_SPARSE:
+            raise _Strange(f"{_said(info.name)}: is no file")
+        return info
+
+    def _proc_gnusparse_10(self, next: tarfile.TarInfo, *_: object) -> None:
+        # The library's own reads a list of any length from the member before anybody can look.
+        raise _Strange(f"{_said(next.name)}: is no file")
+
+
 def _members(file: IO[bytes]) -> Iterator[tuple[str, Iterator[bytes]]]:
-    with tarfile.open(fileobj=file, mode="r:") as tar:
+    with tarfile.open(fileobj=file, mode="r:", tarinfo=_Member) as tar:
         for count, info in enumerate(tar):
             if count >= FILES_MAX:
                 raise _Strange(f"holds more than {FILES_MAX} files")

@@ -106,6 +106,7 @@ def _head(row: Row) -> Head:
         raise Unfit(f"export.version: {row.version}, this Colony reads {VERSION}")
     if row.last_event < 0:
         raise Unfit("export.lastEvent: below 0")
+    checks.spoken(row)
     return row
 
 
@@ -163,6 +164,8 @@ def _check(db: Transaction, arrived: Arrived, row: Row) -> None:
         case Parent() | Block():
             _check_circle(db, row)
         case Session():
+            if row.user_id is not None and not arrived.users.get(row.user_id):
+                raise Unfit("session.userId: is no machine")
             checks.session(row)
         case _:
             pass

@@ -6,8 +6,10 @@ import dataclasses
 import json
 from typing import Final
 
+from colony.core.codec import camel
 from colony.core.lines import Json
 from colony.core.records import HostRecord, SessionRecord
+from colony.core.strict_json import SAFE
 from colony.core.ticket import Ref, is_state
 from colony.tracker import limits
 from colony.tracker.moving.form import (
@@ -36,6 +38,7 @@ def no_nul(row: Row) -> None:
 
 def storable(row: Row) -> None:
     """Unfit, or an error of `limits` that names the field: the tracker would not have taken it."""
+    spoken(row)
     match row:
         case User():
             _same(limits.user(row.name), row.name, "user.name")
@@ -59,6 +62,14 @@ def storable(row: Row) -> None:
             pass
 
 
+def spoken(row: Row) -> None:
+    """Whole numbers must be those that the API, and every JSON program, holds exactly."""
+    for each in dataclasses.fields(row):
+        value = getattr(row, each.name)
+        if isinstance(value, int) and abs(value) > SAFE:
+            raise Unfit(f"{name_of(row)}.{camel(each.name)}: a number too large")
+
+
 def session(row: Session) -> None:
     report = None if row.report is None else _json(row.report, "session.report")
     verdict = None if row.verdict is None else _json(row.verdict, "session.verdict")
@@ -79,6 +90,8 @@ def _ticket(row: Ticket) -> None:
     _same(limits.subject(row.subject), row.subject, "ticket.subject")
     _same(limits.text(row.summary, "ticket.summary"), row.summary, "ticket.summary")
     _same(limits.source(row.source), row.source, "ticket.source")
+    if row.source.startswith("colony") and not row.machine:
+        raise Unfit("ticket.source: what begins with colony is taken from machines only")
     _same(limits.user(row.author), row.author, "ticket.author")
 
 

@@ -111,7 +111,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """`report` and `verdict` are JSON texts, as they are kept."""
+    """`report` and `verdict` are JSON texts, as they are kept; `user_id` is whose word it is."""
 
     id: str
     project: str
@@ -130,6 +130,8 @@ class Session:
     verdict: str | None
     tail: str
     updated_ms: int
+    user_id: str | None = None
+    """None: nobody was noted; exports before the field was there do not have it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,6 +88,12 @@ def weighing(db: Transaction, ref: Ref) -> tuple[Event, ...]:
     return tuple(map(_event, db.rows("events_weighing", project=ref.project, number=ref.number)))
 
 
+def naming(db: Transaction, ref: Ref, words: str) -> tuple[Event, ...]:
+    """The ticket's events whose text holds `words`."""
+    rows = db.rows("events_naming", project=ref.project, number=ref.number, words=words)
+    return tuple(map(_event, rows))
+
+
 def after(db: Transaction, event: int, limit: int) -> tuple[FeedEvent, ...]:
     return tuple(
         FeedEvent(project, None if number is None else Ref(project, number), _event(rest))

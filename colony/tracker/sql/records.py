@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Any
 
 from colony.core.lines import Json
 from colony.core.records import HostRecord, SessionRecord
 from colony.core.ticket import Ref
 from colony.tracker.sql.engine import Transaction
+from colony.tracker.sql.history import Stamp
 
 
-def put_session(db: Transaction, record: SessionRecord, at_ms: int) -> None:
+def put_session(db: Transaction, record: SessionRecord, stamp: Stamp) -> None:
+    """The row becomes the writer's."""
     db.run(
         "session_put",
         id=record.id,
@@ -29,7 +32,8 @@ def put_session(db: Transaction, record: SessionRecord, at_ms: int) -> None:
         outcome=record.outcome,
         report=_dumped(record.report),
         verdict=_dumped(record.verdict),
-        updated_ms=at_ms,
+        updated_ms=stamp.at_ms,
+        user_id=stamp.me.user_id,
     )
 
 
@@ -52,9 +56,24 @@ def session(db: Transaction, name: str) -> SessionRecord | None:
     return None
 
 
-def put_tail(db: Transaction, name: str, text: str) -> bool:
-    """False: no such session was told of."""
-    return db.run("tail_put", id=name, tail=text) > 0
+@dataclass(frozen=True, slots=True)
+class Owned:
+    """Whose word a session's row is."""
+
+    user_id: str | None
+    """None: nobody was noted when it was written."""
+    ref: Ref
+
+
+def owned(db: Transaction, name: str) -> Owned | None:
+    """None: no such session was told of."""
+    for user_id, project, number in db.rows("session_owner", id=name):
+        return Owned(user_id, Ref(project, number))
+    return None
+
+
+def put_tail(db: Transaction, name: str, text: str) -> None:
+    db.run("tail_put", id=name, tail=text)
 
 
 def tail(db: Transaction, name: str) -> str:

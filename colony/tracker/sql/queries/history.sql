@@ -23,6 +23,10 @@ WHERE project = :project AND number = :number AND (kind IN ('created', 'state')
   OR (kind = 'comment' AND machine = 0 AND lower(text) LIKE '%/prio%'))
 ORDER BY id;
 
+-- name: events_naming
+SELECT id, kind, author, user_id, machine, at_ms, text, old, new FROM events
+WHERE project = :project AND number = :number AND instr(text, :words) > 0 ORDER BY id;
+
 -- name: events_after
 SELECT project, number, id, kind, author, user_id, machine, at_ms, text, old, new FROM events
 WHERE id > :after ORDER BY id LIMIT :limit;

@@ -27,7 +27,7 @@ FROM events WHERE id > :id ORDER BY id LIMIT :limit;
 
 -- name: page_session
 SELECT id, project, number, host, account, token, phase, step, started_ms, ended_ms, cost_usd,
-  last_tool, outcome, report, verdict, tail, updated_ms
+  last_tool, outcome, report, verdict, tail, updated_ms, user_id
 FROM sessions WHERE id > :id ORDER BY id LIMIT :limit;
 
 -- name: whole_host
@@ -65,9 +65,10 @@ VALUES (:id, :project, :number, :kind, :author, :user_id, :machine, :at_ms, :tex
 
 -- name: put_session
 INSERT INTO sessions (id, project, number, host, account, token, phase, step, started_ms,
-  ended_ms, cost_usd, last_tool, outcome, report, verdict, tail, updated_ms)
+  ended_ms, cost_usd, last_tool, outcome, report, verdict, tail, updated_ms, user_id)
 VALUES (:id, :project, :number, :host, :account, :token, :phase, :step, :started_ms,
-  :ended_ms, :cost_usd, :last_tool, :outcome, :report, :verdict, :tail, :updated_ms);
+  :ended_ms, :cost_usd, :last_tool, :outcome, :report, :verdict, :tail, :updated_ms,
+  :user_id);
 
 -- name: put_host
 INSERT INTO hosts (name, slots, running, quota, memory, disk, iteration, seen_ms)

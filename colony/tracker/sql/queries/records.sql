@@ -1,14 +1,17 @@
 -- name: session_put
 INSERT INTO sessions (id, project, number, host, account, token, phase, step, started_ms,
-  ended_ms, cost_usd, last_tool, outcome, report, verdict, tail, updated_ms)
+  ended_ms, cost_usd, last_tool, outcome, report, verdict, tail, updated_ms, user_id)
 VALUES (:id, :project, :number, :host, :account, :token, :phase, :step, :started_ms,
-  :ended_ms, :cost_usd, :last_tool, :outcome, :report, :verdict, '', :updated_ms)
+  :ended_ms, :cost_usd, :last_tool, :outcome, :report, :verdict, '', :updated_ms, :user_id)
 ON CONFLICT (id) DO UPDATE SET project = excluded.project, number = excluded.number,
   host = excluded.host, account = excluded.account, token = excluded.token,
   phase = excluded.phase, step = excluded.step, started_ms = excluded.started_ms,
   ended_ms = excluded.ended_ms, cost_usd = excluded.cost_usd, last_tool = excluded.last_tool,
   outcome = excluded.outcome, report = excluded.report, verdict = excluded.verdict,
-  updated_ms = excluded.updated_ms;
+  updated_ms = excluded.updated_ms, user_id = excluded.user_id;
+
+-- name: session_owner
+SELECT user_id, project, number FROM sessions WHERE id = :id;
 
 -- name: sessions
 SELECT id, project, number, host, account, token, phase, step, started_ms, ended_ms, cost_usd,
