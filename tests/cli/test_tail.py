@@ -20,6 +20,7 @@ import os
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -259,6 +260,7 @@ def copied(worked: Stage, tmp_path: Path) -> Stage:
 
 
 def test_a_session_of_another_host_is_asked_for(stage: Stage) -> None:
+    stage.now_ms = round(time.time() * 1000)
     record = SessionRecord(OTHER, ONE, "elm", "working", started_ms=1, cost_usd=0.5)
     with stage.tracker("colony", machine=True) as tracker:
         tracker.put_session(record)
