@@ -300,6 +300,16 @@ def test_a_tickets_session_is_found(stage: Stage) -> None:
     assert stage("tail", "shop", "2").lines[-1] == f"TAIL {OTHER} shop#2 ended: late · $0.00"
 
 
+def test_the_newest_of_a_ticket_is_taken_wherever_it_ran(worked: Stage, tmp_path: Path) -> None:
+    stage = copied(worked, tmp_path)
+    mine = stage.record()["startedMs"]
+    with stage.tracker("colony", machine=True) as tracker:
+        for at, other in ((mine + 1, OTHER), (mine - 1, SESSION)):
+            record = SessionRecord(other, ONE, "elm", "ended", started_ms=at, ended_ms=at + 5)
+            tracker.put_session(record)
+    assert stage("tail", "shop", "1").lines[0].startswith(f"TAIL {OTHER} shop#1 ended on elm")
+
+
 @pytest.mark.parametrize(
     ("words", "code"),
     [([SESSION[:-1] + "0"], 3), (["shop"], 2), (["shop", "x"], 2), (["shop", "9"], 3)],
