@@ -18,7 +18,15 @@ from colony.core.spans import parse_span
 from colony.errors import Busy, NotFound, Refused, Unreachable, UsageProblem
 from colony.flow.pruning import Sweep
 from colony.flow.pruning import prune as remove
-from colony.flow.session_view import COLUMNS, Viewer, cells, facts_line, in_full, told_in_full
+from colony.flow.session_view import (
+    COLUMNS,
+    Viewer,
+    cells,
+    facts_line,
+    in_full,
+    told_in_full,
+    word_of,
+)
 from colony.flow.sightings import (
     Elsewhere,
     Here,
@@ -134,7 +142,7 @@ def _list(context: Context, last: int | None) -> int:
     for one in shown:
         if isinstance(one, Unreadable):
             context.show.line(facts_line(one, viewer))
-    context.show.line(_count(everything, len(shown)))
+    context.show.line(_count(everything, len(shown), viewer))
     return 0
 
 
@@ -158,15 +166,16 @@ def _elsewhere(context: Context, known: Collection[str]) -> tuple[Elsewhere, ...
         return ()
 
 
-def _count(found: tuple[Sighting, ...], shown: int) -> Line:
-    running = sum(isinstance(one, Here) and one.running for one in found)
+def _count(found: tuple[Sighting, ...], shown: int, viewer: Viewer) -> Line:
+    """Of every host: a session that runs elsewhere is running, too."""
+    words = [word_of(one, viewer) for one in found if not isinstance(one, Unreadable)]
+    running, silent = words.count("running"), words.count("silent")
     unreadable = sum(isinstance(one, Unreadable) for one in found)
     others = sum(isinstance(one, Elsewhere) for one in found)
-    open_ = sum(
-        isinstance(one, Here) and not one.running and one.facts.outcome is None for one in found
-    )
+    open_ = sum(word in ("unfinished", "not posted", "no verdict") for word in words)
     told = [f"{len(found)} in all", f"{running} running"]
     told += [f"{open_} unfinished or not posted"] if open_ else []
+    told += [f"{silent} silent"] if silent else []
     told += [f"{others} on other hosts"] if others else []
     told += [f"{unreadable} unreadable"] if unreadable else []
     told += [f"the newest {shown} shown"] if shown < len(found) else []
@@ -174,8 +183,8 @@ def _count(found: tuple[Sighting, ...], shown: int) -> Line:
         "sessions",
         ", ".join(told),
         facts={
-            "count": len(found), "running": running, "unfinished": open_, "elsewhere": others,
-            "unreadable": unreadable,
+            "count": len(found), "running": running, "unfinished": open_, "silent": silent,
+            "elsewhere": others, "unreadable": unreadable,
         },
     )  # fmt: skip
 

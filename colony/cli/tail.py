@@ -15,7 +15,7 @@ from colony.cli.verb import Context, verb, verbs
 from colony.core.lines import Line
 from colony.core.ticket import Ref
 from colony.errors import NotFound
-from colony.flow.sightings import Here, sightings
+from colony.flow.sightings import Here, in_order, sightings, told_elsewhere
 from colony.flow.tailing import Watcher, follow, follow_told
 from colony.flow.wiring.agents import agent_for
 from colony.host.clock import SystemClock
@@ -71,7 +71,7 @@ def _show(context: Context, lines: Iterator[Line]) -> None:
 
 
 def _session_of(context: Context, ref: Ref) -> str:
-    """The session that holds the ticket; else the last one of it that lies here."""
+    """The session that holds the ticket; else the newest of it, here or on another host."""
     here = [
         one
         for one in sightings(context.settings.place.runs_dir)
@@ -82,8 +82,11 @@ def _session_of(context: Context, ref: Ref) -> str:
         return running[-1]
     with looking_at_sessions(context) as tracker:
         lease = tracker.ticket(ref).ticket.lease
+        host, known = context.settings.place.host, {one.session for one in here}
+        others = told_elsewhere(tracker, host, known)
     if lease is not None and lease.session:
         return session_named(lease.session)
-    if not here:
+    found = in_order((*here, *(one for one in others if one.record.ref == ref)))
+    if not found:
         raise NotFound(f"no session of {ref} is known here")
-    return here[-1].session
+    return found[-1].session

@@ -102,6 +102,20 @@ class Session:
     def advance(self) -> Step:
         """Steps until the session ends (`End`) or rests with its result kept (`Rest`)."""
         try:
+            step = self._to_the_end()
+        except ColonyError:
+            # Stopped in order, or kept by a failure: this process works on it no more.
+            self.release()
+            self.news.rests(self.facts)
+            raise
+        finally:
+            self.release()
+        if isinstance(step, Rest):
+            self.news.rests(self.facts)
+        return step
+
+    def _to_the_end(self) -> Step:
+        try:
             while True:
                 step = next_step(self.facts, self._now_ms())
                 if isinstance(step, End | Rest):
@@ -117,8 +131,6 @@ class Session:
             if self.facts.lease is None:
                 raise
             return self._gone()
-        finally:
-            self.release()
 
     def regain(self) -> None:
         """Hold the lease of the facts from now on; where it is lost, that is written down."""

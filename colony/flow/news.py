@@ -30,6 +30,8 @@ TRY_S: Final = 5.0
 """How long a try is waited for."""
 EVERY_S: Final = 10.0
 """Between two tries while a part runs."""
+STILL_S: Final = 60.0
+"""Until a running part that does nothing new is told again: who is silent counts as gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,14 @@ class News:
         if record.phase in ("new", self._phase):
             return
         self._phase = record.phase
-        bulletin = self._bulletin(facts, "")
+        self._tell_now(self._bulletin(facts, ""))
+
+    def rests(self, facts: Facts) -> None:
+        """This process leaves the session as it is: told once, and waited for a little."""
+        if facts.outcome is None and record_of(facts, Beside()).phase != "new":
+            self._tell_now(self._bulletin(facts, "", rests=True))
+
+    def _tell_now(self, bulletin: Bulletin) -> None:
         with self._lock:
             self._next = None
         # What was begun for a running part must not come after this.
@@ -87,7 +96,8 @@ class News:
         """Begin a try where it is time for one and something is new; never waits, never fails."""
         with self._lock:
             bulletin = self._next
-            if bulletin is not None and bulletin != self._last and self._since_s() >= EVERY_S:
+            every_s = EVERY_S if bulletin != self._last else STILL_S
+            if bulletin is not None and self._since_s() >= every_s:
                 self._next = None
                 self._begin(bulletin)
 
@@ -114,22 +124,27 @@ class News:
 
     def _put(self, bulletin: Bulletin) -> None:
         tracker, last = self._bench.tracker, self._last
+        session, tail = bulletin.record.id, bulletin.tail
         try:
+            # The tail first, once there is a row: who reads that it ended reads all of it.
+            if last is not None and tail != last.tail:
+                tracker.put_tail(session, tail)
             tracker.put_session(bulletin.record)
-            if last is None or bulletin.tail != last.tail:
-                tracker.put_tail(bulletin.record.id, bulletin.tail)
+            if last is None:
+                tracker.put_tail(session, tail)
             self._last = bulletin
         except Exception:  # noqa: BLE001, S110 - the session goes on, whatever becomes of its news
             pass
 
     # --- what is told ------------------------------------------------------------------------
 
-    def _bulletin(self, facts: Facts, last_tool: str) -> Bulletin:
+    def _bulletin(self, facts: Facts, last_tool: str, *, rests: bool = False) -> Bulletin:
         beside = Beside(
             account=self._account(facts),
             report=self._valid(REPORT, facts.report),
             verdict=self._valid(VERDICT, facts.verdict),
             last_tool=last_tool,
+            rests=rests,
         )
         return Bulletin(record_of(facts, beside), self._tail.text)
 

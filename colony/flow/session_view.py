@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from colony.core.going_on import Stand, stand_of
+from colony.core.going_on import Stand, stand_of, told_stand_of
 from colony.core.lines import Json, Line, clip
 from colony.core.markers import utc
 from colony.core.outbox import Effect
@@ -58,14 +58,22 @@ def cells(one: Here | Elsewhere, viewer: Viewer) -> tuple[str, ...]:
             return _cells_told(record, viewer)
 
 
+def word_of(one: Here | Elsewhere, viewer: Viewer) -> str:
+    """Where it stands, in a word."""
+    match one:
+        case Here(facts, running):
+            return stand_of(facts, viewer.host, viewer.now_ms, running=running).word
+        case Elsewhere(record):
+            return told_stand_of(record, viewer.now_ms).word
+
+
 def _cells_told(record: SessionRecord, viewer: Viewer) -> tuple[str, ...]:
     began, ended = record.started_ms, record.ended_ms
     until = ended if ended is not None else record.updated_ms
-    going = "running" if ended is None and record.phase != "ended" else "ended"
     return (
         clip(record.id, 40),
         str(record.ref),
-        clip(record.outcome, 20) or going,
+        told_stand_of(record, viewer.now_ms).word,
         "" if began is None else brief_span(viewer.now_ms - began),
         "" if began is None else brief_span(until - began),
         f"${record.cost_usd:.2f}",
@@ -81,7 +89,7 @@ def facts_line(one: Sighting, viewer: Viewer) -> Line:
             text = _joined(cells(one, viewer))
             return Line("session", text, str(facts.ticket), facts.session, facts=more)
         case Elsewhere(record):
-            return _told_line(record, _joined(cells(one, viewer)))
+            return _told_line(record, _joined(cells(one, viewer)), viewer)
         case Unreadable(session, reason):
             bad: dict[str, Json] = {"unreadable": reason, "here": True}
             text = f"{session} UNREADABLE: {clip(reason, WORDS_MAX)}"
@@ -92,11 +100,13 @@ def _joined(texts: tuple[str, ...]) -> str:
     return "  ".join(each for each in texts if each)
 
 
-def _told_line(record: SessionRecord, text: str) -> Line:
+def _told_line(record: SessionRecord, text: str, viewer: Viewer) -> Line:
+    stand = told_stand_of(record, viewer.now_ms)
     told: dict[str, Json] = {
         "host": record.host, "phase": record.phase, "outcome": record.outcome or None,
         "startedMs": record.started_ms, "endedMs": record.ended_ms,
-        "costUsd": record.cost_usd, "toldMs": record.updated_ms, "here": False,
+        "costUsd": record.cost_usd, "toldMs": record.updated_ms, "stands": stand.word,
+        "running": stand.word == "running", "remedy": stand.remedy or None, "here": False,
     }  # fmt: skip
     return Line("session", text, str(record.ref), record.id, facts=told)
 
@@ -105,16 +115,18 @@ def told_in_full(record: SessionRecord, viewer: Viewer) -> Iterator[Line]:
     """A session of another host, as far as the tracker was told of it."""
     cost = f"${record.cost_usd:.2f}"
     phase = clip(record.phase, 40) + (f": {clip(record.outcome, 60)}" if record.outcome else "")
-    yield _told_line(record, f"{clip(record.id, 40)} {record.ref} {phase} · {cost}")
+    stand = told_stand_of(record, viewer.now_ms)
+    yield _told_line(record, f"{clip(record.id, 40)} {record.ref} {phase} · {cost}", viewer)
     told = show_span(viewer.now_ms - record.updated_ms)
     host = clip(record.host, 60)
     for text in (
         f"on host {host}, told {told} ago",
         f"began {utc(record.started_ms)}" if record.started_ms is not None else "",
         f"ended {utc(record.ended_ms)}" if record.ended_ms is not None else "",
-        f"does: {clip(record.step, WORDS_MAX)}" if record.step else "",
+        f"does: {clip(record.step, WORDS_MAX)}" if record.step and stand.word == "running" else "",
         f"last tool: {clip(record.last_tool, WORDS_MAX)}" if record.last_tool else "",
         f"its files are on {host}: colony sessions {clip(record.id, 40)} there shows more",
+        stand.text + (f" — {stand.remedy}" if stand.remedy else ""),
     ):
         if text:
             yield Line("session.text", text, str(record.ref), record.id)

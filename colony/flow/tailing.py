@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from colony.coding.protocol import CodingAgent
-from colony.core.going_on import stand_of
+from colony.core.going_on import Stand, stand_of, told_stand_of
 from colony.core.lines import Json, Line, clip
 from colony.core.overlap import appended
 from colony.core.records import SessionRecord
@@ -210,7 +210,7 @@ def _end(one: Here, watcher: Watcher) -> Line:
 
 
 def follow_told(tracker: RecordReads, session: str, watcher: Watcher) -> Iterator[Line]:
-    """A session of another host, as it is told to the tracker, until it has ended.
+    """A session of another host, as it is told to the tracker, until it ends, rests or is silent.
 
     `NotFound`: no such session. `Unreachable`: the tracker is silent for too long.
     """
@@ -223,7 +223,7 @@ def follow_told(tracker: RecordReads, session: str, watcher: Watcher) -> Iterato
     silent = 0
     while True:
         try:
-            # The record first: once it has ended, the tail is whole.
+            # The record first: once nobody works on it, the tail is whole.
             record = tracker.session(session)
             now = tracker.tail(session).splitlines()
             silent = 0
@@ -238,9 +238,9 @@ def follow_told(tracker: RecordReads, session: str, watcher: Watcher) -> Iterato
         new = [_tail_line(record, text) for text in appended(before, now) if text.strip()]
         yield from _latest(iter(new), watcher.backlog if not before else None)
         before = now
-        if record.ended_ms is not None or record.phase == "ended":
-            told = clip(record.outcome, 60) or "no outcome was told"
-            yield _told_line(record, f"ended: {told} · ${record.cost_usd:.2f}")
+        stand = told_stand_of(record, watcher.clock.wall_ms())
+        if stand.word != "running":
+            yield _told_end(record, stand)
             return
         watcher.pause(ASK_S)
 
@@ -258,6 +258,11 @@ def _told_line(record: SessionRecord, text: str) -> Line:
     }  # fmt: skip
     said = f"{clip(record.id, 40)} {record.ref} {text}"
     return Line("tail", said, str(record.ref), record.id, facts=more)
+
+
+def _told_end(record: SessionRecord, stand: Stand) -> Line:
+    remedy = f" — {stand.remedy}" if stand.remedy else ""
+    return _told_line(record, f"{stand.text} · ${record.cost_usd:.2f}{remedy}")
 
 
 def _age(record: SessionRecord, now_ms: int) -> str:

@@ -29,6 +29,7 @@ from pathlib import Path
 
 import pytest
 
+from colony.core.records import SessionRecord
 from colony.core.ticket import Ref
 from tests.cli.stage import SESSION, START_MS, Stage, make_stage, told, valid
 
@@ -355,3 +356,12 @@ def test_a_registry_may_hold_anything_else(stage: Stage) -> None:
     (projects / "dangling.json").symlink_to("/nowhere")
     stage.ticket()
     assert stage("next").lines[0] == 'NEXT: shop#1 "A cart"'
+
+
+def test_what_is_worked_on_another_host_is_not_asked_about(stage: Stage) -> None:
+    record = SessionRecord("s-20260131T1819-def456", stage.ticket("unknown"), "elm", "ended")
+    with stage.tracker("colony", machine=True) as tracker:
+        tracker.put_session(record)
+    done = stage("next", "--post")
+    assert "  unknown is worked on host elm: not asked" in done.lines
+    assert "where does the code of unknown live" not in done.out

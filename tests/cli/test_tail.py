@@ -20,6 +20,7 @@ import os
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -259,6 +260,7 @@ def copied(worked: Stage, tmp_path: Path) -> Stage:
 
 
 def test_a_session_of_another_host_is_asked_for(stage: Stage) -> None:
+    stage.now_ms = round(time.time() * 1000)
     record = SessionRecord(OTHER, ONE, "elm", "working", started_ms=1, cost_usd=0.5)
     with stage.tracker("colony", machine=True) as tracker:
         tracker.put_session(record)
@@ -296,6 +298,16 @@ def test_a_tickets_session_is_found(stage: Stage) -> None:
     with stage.tracker("colony", machine=True) as tracker:
         tracker.put_session(SessionRecord(OTHER, two, "elm", "ended", outcome="late", ended_ms=9))
     assert stage("tail", "shop", "2").lines[-1] == f"TAIL {OTHER} shop#2 ended: late · $0.00"
+
+
+def test_the_newest_of_a_ticket_is_taken_wherever_it_ran(worked: Stage, tmp_path: Path) -> None:
+    stage = copied(worked, tmp_path)
+    mine = stage.record()["startedMs"]
+    with stage.tracker("colony", machine=True) as tracker:
+        for at, other in ((mine + 1, OTHER), (mine - 1, SESSION)):
+            record = SessionRecord(other, ONE, "elm", "ended", started_ms=at, ended_ms=at + 5)
+            tracker.put_session(record)
+    assert stage("tail", "shop", "1").lines[0].startswith(f"TAIL {OTHER} shop#1 ended on elm")
 
 
 @pytest.mark.parametrize(

@@ -13,13 +13,13 @@ from shop import NOTE, SHOP, TTL_MS, Judged, Shop, verdict, worker
 
 from colony.coding.stand_in.agent import StandIn
 from colony.core.records import TAIL_MAX, SessionRecord
-from colony.core.session import LeaseFacts, Outcome
+from colony.core.session import RESTS, LeaseFacts, Outcome
 from colony.core.texts import lease as lease_texts
 from colony.errors import Busy, ColonyError, NoAnswer, Refused
 from colony.flow import news as news_module
 from colony.flow.following import Follower, Tail
 from colony.flow.hold import QUIET_S, Keeper
-from colony.flow.news import EVERY_S, News
+from colony.flow.news import EVERY_S, STILL_S, News
 from colony.tracker.protocol import Tracker, Written
 from tests.fakes.meddled import Crash
 
@@ -126,6 +126,7 @@ def test_without_leave_to_post_it_is_told_too(shop: Shop) -> None:
     session = shop.work(post=False).facts.session
     row = shop.colony.session(session)
     assert (row.phase, row.report is not None, row.ended_ms) == ("judged", True, None)
+    assert row.step == RESTS
     assert len(shop.history().events) == before + 1, "the lease, and nothing more"
 
 
@@ -247,6 +248,9 @@ def test_at_most_one_try_in_ten_seconds_and_only_where_something_is_new(shop: Sh
     tell(news, facts, follower)
     assert len(told.asked) == 2, "nothing new"
     assert len(told.tails) == 1, "nor is the tail"
+    shop.time.pass_by(STILL_S - EVERY_S)
+    tell(news, facts, follower)
+    assert len(told.asked) == 3, "a sign of life"
 
 
 def running(shop: Shop, told: Told) -> tuple[str, Any, Follower]:

@@ -27,7 +27,7 @@ from colony.core.session.facts import (
     Setup,
     VerdictFacts,
 )
-from colony.core.session.record import Beside, record_of
+from colony.core.session.record import RESTS, Beside, record_of
 from colony.core.session.steps import (
     CHECK_BACKOFF_MS,
     CHECK_TRIES,
@@ -55,6 +55,7 @@ __all__ = [
     "GONE",
     "LATE",
     "MOVED",
+    "RESTS",
     "VERSION",
     "Beside",
     "Compose",

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from colony.core.lines import Json
 from colony.core.records import SessionRecord
 from colony.core.session.facts import Facts
 from colony.core.session.steps import phase_of
+
+RESTS: Final = "rests"
+"""The step of a session that no process works on: told last, by the one that leaves it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,10 +24,13 @@ class Beside:
     """`report.json`; None: there is none that is valid."""
     verdict: Json = None
     last_tool: str = ""
+    rests: bool = False
+    """No process works on it any more, and it has not ended."""
 
 
 def record_of(facts: Facts, beside: Beside) -> SessionRecord:
     """The row of a session. Its cost is that of the parts that have ended."""
+    running = next((part.kind for part in facts.parts if part.ended is None), "")
     return SessionRecord(
         id=facts.session,
         ref=facts.ticket,
@@ -31,7 +38,7 @@ def record_of(facts: Facts, beside: Beside) -> SessionRecord:
         phase=phase_of(facts),
         account=beside.account,
         token=facts.lease.token if facts.lease else None,
-        step=next((part.kind for part in facts.parts if part.ended is None), ""),
+        step=RESTS if beside.rests else running,
         started_ms=facts.started_ms,
         ended_ms=facts.ended_ms,
         cost_usd=facts.cost_usd,
