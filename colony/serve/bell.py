@@ -18,6 +18,8 @@ from colony.errors import ColonyError
 from colony.tracker.sql.engine import Watch
 
 LOOK_S: Final = 0.5
+WAITING_MAX: Final = 500
+"""Requests that may wait at once."""
 
 
 class Bell:
@@ -29,6 +31,7 @@ class Bell:
         self._idle = asyncio.Event()
         self._listeners = 0
         self._looking: asyncio.Task[None] | None = None
+        self.most = WAITING_MAX
         self.waiting = 0
         """Requests that wait just now."""
         self.closed = False
@@ -43,12 +46,19 @@ class Bell:
         self._next.set()
         self._next = asyncio.Event()
 
-    async def wait(self, ring: asyncio.Event, seconds: float) -> None:
-        """Wait for that ring, at most so long."""
+    @property
+    def full(self) -> bool:
+        return self.waiting >= self.most
+
+    async def wait(self, ring: asyncio.Event, seconds: float, gone: asyncio.Task[None]) -> None:
+        """Wait for that ring or until whoever asked is gone, at most so long."""
         self.waiting += 1
+        rung = asyncio.create_task(ring.wait())
         try:
-            await _within(ring, seconds)
+            either = {rung, gone}
+            await asyncio.wait(either, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         finally:
+            rung.cancel()
             self.waiting -= 1
 
     @property

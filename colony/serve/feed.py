@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack
+import asyncio
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends, Query, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from colony.core.lines import Json
 from colony.core.strict_json import SAFE
+from colony.errors import Busy
 from colony.serve import answers
 from colony.serve.answers import READ, documented, ok, said, unchanged
 from colony.serve.asking import BEARER, Guarded
 from colony.serve.desk import AtDesk, Desk
+from colony.serve.errors import RETRY_S, Refusal
 from colony.serve.inputs import IfNoneMatch, Whole, limit_query, same
 from colony.tracker.reads import PAGE_MAX, Changes
 from colony.tracker.wire import write
@@ -34,6 +36,7 @@ router = APIRouter(route_class=Guarded, dependencies=[Depends(BEARER)], tags=["f
 
 @router.get("/api/events", responses=ok(answers.Feed) | READ | documented(304))
 async def events(
+    request: Request,
     desk: AtDesk,
     after: Annotated[
         int, Whole, Query(ge=-SAFE, le=SAFE, description="Events behind this one.")
@@ -46,7 +49,7 @@ async def events(
 
     A `last` smaller than `after` says that the store was put back from an older copy: begin anew.
     """
-    changes = await _changes(desk, after, limit, wait)
+    changes = await _changes(desk, request, (after, limit), wait)
     etag = f'"{changes.last}"'
     if not changes.events and same(if_none_match, etag):
         return unchanged(etag)
@@ -59,17 +62,34 @@ def _page(changes: Changes, etag: str) -> Response:
     return said({"events": found, "last": changes.last}, etag=etag)
 
 
-async def _changes(desk: Desk, after: int, limit: int, wait_s: int) -> Changes:
-    """What is new, at once or when it is there; nothing new after `wait_s`."""
+async def _changes(desk: Desk, request: Request, page: tuple[int, int], wait_s: int) -> Changes:
+    """What is new behind `page` (after, limit), at once or when it is there; nothing new after
+    `wait_s`."""
+    if not wait_s:
+        return await run_in_threadpool(desk.service.changes, *page)
     until_s = desk.world.boot_s() + wait_s
-    async with AsyncExitStack() as stack:
-        if wait_s:
-            await stack.enter_async_context(desk.bell.listening())
-        while True:
-            ring = desk.bell.next
-            changes = await run_in_threadpool(desk.service.changes, after, limit)
-            left_s = until_s - desk.world.boot_s()
-            # A smaller `last` is news too: the store was put back from an older copy.
-            if changes.events or changes.last < after or left_s <= 0 or desk.bell.closed:
-                return changes
-            await desk.bell.wait(ring, left_s)
+    gone = asyncio.create_task(_gone(request))
+    try:
+        async with desk.bell.listening():
+            while True:
+                ring = desk.bell.next
+                changes = await run_in_threadpool(desk.service.changes, *page)
+                left_s = until_s - desk.world.boot_s()
+                # A smaller `last` is news too: the store was put back from an older copy.
+                news = changes.events or changes.last < page[0]
+                if news or left_s <= 0 or desk.bell.closed or gone.done():
+                    return changes
+                if desk.bell.full:
+                    line = "too many requests wait for events already: try again"
+                    raise Refusal(503, Busy.code, line, {"Retry-After": str(RETRY_S)})
+                await desk.bell.wait(ring, left_s, gone)
+                if gone.done():
+                    return changes
+    finally:
+        gone.cancel()
+
+
+async def _gone(request: Request) -> None:
+    """Ends when whoever asked has hung up."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

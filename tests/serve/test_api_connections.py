@@ -185,6 +185,26 @@ def began() -> bool:
     return asyncio.run_coroutine_threadsafe(busy(), loop()).result(10) > 0
 
 
+def test_who_hangs_up_waits_no_longer_and_waiting_is_limited(serve: Serve) -> None:
+    store = in_memory()
+    api = serve(store)
+    anna = api.client("anna")
+    last = anna.get("/api/events").json()["last"]
+    asked = f"GET /api/events?wait=60&after={last} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "
+    with connected(api) as one, connected(api) as two:
+        for each in (one, two):
+            each.sendall(f"{asked}{api.token('anna')}\r\n\r\n".encode())
+        api.until_waiting(2)
+        api.desk.bell.most = 2
+        full = anna.get("/api/events", params={"wait": 60, "after": last})
+        assert (full.status_code, full.json()["code"]) == (503, "busy")
+        assert full.headers["retry-after"] == "1"
+        assert anna.get("/api/events", params={"after": last}).status_code == 200
+    # Far less than the minute they asked for.
+    api.until_waiting(0)
+    assert store.bugs == []
+
+
 def test_a_usual_client_is_none_of_this(serve: Serve) -> None:
     api = serve(limits=SHORT)
     assert httpx.get(f"{api.url}/api/health", trust_env=False).status_code == 200
