@@ -206,6 +206,21 @@ def test_a_tracker_that_is_not_reached(stage: Stage) -> None:
     assert rows(done)["your token"].startswith("warn")
 
 
+def test_a_token_that_others_on_the_network_could_read(stage: Stage) -> None:
+    token = {"COLONY_TOKEN_FILE": "/nowhere/token"}
+    for url, given, warned in (
+        ("http://tracker.invalid:9", token, True),
+        ("http://tracker.invalid:9", {}, False),
+        ("http://127.0.0.1:9", token, False),
+        ("http://[::1]:9", token, False),
+        ("https://tracker.invalid:9", token, False),
+    ):
+        done = stage.hurried(ONE_TRY, "doctor", COLONY_TICKETS_URL=url, **given)
+        assert (rows(done).get("the way there", "").startswith("warn")) is warned, (url, given)
+        said = "the token goes over the network unencrypted: https, or a tunnel"
+        assert (said in done.out) is warned, (url, given)
+
+
 def test_colony_under_a_persons_name(stage: Stage) -> None:
     assert rows(stage("doctor", COLONY_PERSON="colony"))["who is who"].startswith("FAIL you and")
     found = rows(stage("doctor", COLONY_PERSON="bo", COLONY_USER="anna"))

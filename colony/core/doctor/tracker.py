@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from colony.core.doctor import Diagnosis, fail, ok, warn
+from colony.core.loopback import is_loopback
 from colony.core.ticket import Me, ProjectInfo, State
 
 CLOCK_WARN_MS: Final = 5_000
@@ -20,6 +21,14 @@ def judge_content(shown: str, projects: Mapping[str, Mapping[State, int]]) -> Di
     tickets = sum(sum(states.values()) for states in projects.values())
     said = f"{_count(len(projects), 'project')}, {_count(tickets, 'ticket')}"
     return ok("tracker", f"{shown}: {said}")
+
+
+def judge_way(shown: str, host: str, *, encrypted: bool, token: bool) -> tuple[Diagnosis, ...]:
+    """How a token gets to the tracker; nothing where it stays on this machine."""
+    if encrypted or not token or is_loopback(host):
+        return ()
+    fact = f"{shown} is no https: the token goes over the network unencrypted"
+    return (warn("the way there", fact, "https, or a tunnel"),)
 
 
 def judge_names(person: str, user: str, projects: Sequence[ProjectInfo]) -> tuple[Diagnosis, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from colony.core.doctor import Diagnosis, fail, ok, warn
 from colony.core.doctor.tracker import (
@@ -14,6 +15,7 @@ from colony.core.doctor.tracker import (
     judge_names,
     judge_own_token,
     judge_person_token,
+    judge_way,
 )
 from colony.host.clock import Clock
 from colony.tracker.protocol import Tracker
@@ -40,6 +42,13 @@ def look_inside(shown: str, opened: Callable[[], Reads], names: Names) -> tuple[
             *judge_names(names.person, names.user, infos),
             *judge_creators(infos, ()),
         )
+
+
+def look_at_way(shown: str, url: str, *, token: bool) -> tuple[Diagnosis, ...]:
+    """Whether a token that is sent to a served tracker can be read on its way."""
+    parts = urlsplit(url)
+    encrypted = parts.scheme.lower() == "https"
+    return judge_way(shown, parts.hostname or "", encrypted=encrypted, token=token)
 
 
 def look_over_http(

@@ -31,6 +31,7 @@ from colony.flow.doctor.tracker import (
     Names,
     look_at_own_token,
     look_at_person_token,
+    look_at_way,
     look_inside,
     look_over_http,
 )
@@ -106,9 +107,11 @@ def _tracker_checks(settings: Settings, ways: Ways) -> tuple[Check, ...]:
     if not is_served(tracker.url):
         return (Check("tracker", lambda: look_inside(shown, ways.reads, names)),)
     has_person = tracker.person_token_file is not None
+    has_token = has_person or tracker.token_file is not None
     as_person = partial(ways.tracker, as_person=True) if has_person else None
     as_colony = partial(ways.tracker, as_person=False)
     return (
+        Check("the way there", lambda: look_at_way(shown, tracker.url, token=has_token)),
         Check("tracker", lambda: look_over_http(shown, ways.reads, names, SystemClock())),
         Check(
             "Colony's token", lambda: look_at_own_token(as_colony, tracker.user, tracker.own_users)
