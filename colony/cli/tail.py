@@ -13,13 +13,16 @@ from colony.cli.reaching import looking_at_sessions
 from colony.cli.sessions import no_session, session_named
 from colony.cli.verb import Context, verb, verbs
 from colony.core.lines import Line
+from colony.core.project import Project
 from colony.core.ticket import Ref
 from colony.errors import NotFound
 from colony.flow.sightings import Here, in_order, sightings, told_elsewhere
 from colony.flow.tailing import Watcher, follow, follow_told
 from colony.flow.wiring.agents import agent_for
+from colony.flow.wiring.sessions import secrets_found
 from colony.host.clock import SystemClock
 from colony.host.journal import RunFolder
+from colony.host.registry import read_project
 
 app = verbs()
 
@@ -48,6 +51,7 @@ def tail(context: Context, session: First, number: Second = None, all_: All = Fa
         pause=time.sleep,
         agent_for=agent_for,
         backlog=None if all_ else BACKLOG,
+        secrets_of=lambda project: _secrets(context, project),
     )
     folder = RunFolder(place.runs_dir / name)
     if folder.path.is_symlink() or folder.path.exists():
@@ -58,6 +62,12 @@ def tail(context: Context, session: First, number: Second = None, all_: All = Fa
             _show(context, follow_told(tracker, name, watcher))
         except NotFound:
             raise no_session(context, name) from None
+
+
+def _secrets(context: Context, name: str) -> dict[str, str]:
+    place = context.settings.place
+    project = read_project(place.projects_dir / f"{name}.json")
+    return secrets_found(project, place.home) if isinstance(project, Project) else {}
 
 
 def _show(context: Context, lines: Iterator[Line]) -> None:

@@ -66,6 +66,10 @@ class _Pruning:
         if isinstance(one, Unreadable):
             return self._keep(one, f"it cannot be read: {one.reason}")
         why = self._why_kept(one, newer)
+        if not _is_plain(RunFolder(self._sweep.runs / one.session).lock) and (
+            one.running or not why
+        ):
+            why = "its lock is no file: nobody can tell whether it is running"
         if why:
             return self._keep(one, why)
         folder = RunFolder(self._sweep.runs / one.session)
@@ -143,6 +147,10 @@ class _Pruning:
             "freedBytes": self._freed.on_disk, "dryRun": dry,
         }  # fmt: skip
         return Line("sessions", told, facts=facts)
+
+
+def _is_plain(lock: Path) -> bool:
+    return not lock.is_symlink() and (lock.is_file() or not lock.exists())
 
 
 @contextlib.contextmanager

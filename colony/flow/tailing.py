@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from colony.coding.protocol import CodingAgent
+from colony.core.allowlist import masked
 from colony.core.going_on import Stand, stand_of, told_stand_of
 from colony.core.lines import Json, Line, clip
 from colony.core.overlap import appended
@@ -37,7 +38,8 @@ SILENT_MAX: Final = 15
 class Watcher:
     """Who watches, and how: `pause` waits so many seconds, `agent_for` reads a part's stream.
 
-    `backlog`: steps that are shown of what was before; None shows all.
+    `backlog`: steps that are shown of what was before; None shows all. `secrets_of`: the test
+    credentials of a project, masked in what is shown, as far as they can be read.
     """
 
     host: str
@@ -45,6 +47,7 @@ class Watcher:
     pause: Callable[[float], None]
     agent_for: Callable[[Runner], CodingAgent]
     backlog: int | None
+    secrets_of: Callable[[str], Mapping[str, str]] = lambda _: {}
 
 
 # --- from the run folder ---------------------------------------------------------------------
@@ -111,7 +114,7 @@ class _Parts:
         in them the whole stream is there."""
         for part in facts.parts[self._done :]:
             if self._reader is None:
-                self._reader = _Reader(self._folder, facts, part, self._watcher.agent_for)
+                self._reader = _Reader(self._folder, facts, part, self._watcher)
                 yield _part_line(facts, part, f"began {self._ago(part.started_ms)}")
             yield from self._reader.news()
             if part.ended is None:
@@ -134,12 +137,13 @@ class _Reader:
         folder: Path,
         facts: Facts,
         part: PartFacts,
-        agent_for: Callable[[Runner], CodingAgent],
+        watcher: Watcher,
     ) -> None:
         self._stream = folder / part.folder / STREAM
         self._facts = facts
         self._part = part
-        self._agent_for = agent_for
+        self._agent_for = watcher.agent_for
+        self._secrets = watcher.secrets_of(facts.ticket.project)
         self._read = 0
         self._steps = 0
         self._told = ""
@@ -163,8 +167,9 @@ class _Reader:
 
     def _line(self, step: Step) -> Line:
         self._steps += 1
-        tool = clip(step.tool, 60)
-        words = clip(step.text, STEP_MAX)
+        # Before anything is cut: half a secret is one, too.
+        tool = clip(masked(step.tool, self._secrets), 60)
+        words = clip(masked(step.text, self._secrets), STEP_MAX)
         said = f"{tool or 'a tool'}: {words}" if step.kind == "call" else f"says: {words}"
         more: dict[str, Json] = {
             "part": self._part.number, "partKind": self._part.kind, "step": self._steps,

@@ -58,6 +58,24 @@ def worked(tmp_path_factory: pytest.TempPathFactory) -> Stage:
     return stage
 
 
+def test_test_credentials_are_masked(worked: Stage) -> None:
+    """Those that can be read: a file that is missing stops nothing."""
+    registered = worked.home / "projects" / "shop.json"
+    before = registered.read_text()
+    secret = worked.home / "secret"
+    secret.write_text("step 24\n")
+    secret.chmod(0o600)
+    env = {"SHOP_PASS": f"file:{secret}", "GONE": f"file:{worked.home}/gone"}
+    registered.write_text(json.dumps(json.loads(before) | {"env": env}))
+    try:
+        shown = worked("tail", worked.run.name, "--all")
+    finally:
+        registered.write_text(before)
+    assert shown.code == 0
+    assert "echo [SHOP_PASS]" in shown.out
+    assert "step 24" not in shown.out and "step 23" in shown.out
+
+
 def open_gate(stage: Stage) -> None:
     """Let the agent go on that waits for it."""
     (stage.cwd / "dev-shop" / "gate").write_text("open\n")

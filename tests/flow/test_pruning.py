@@ -48,6 +48,18 @@ def test_both_go(shop: Shop, sweep: Sweep) -> None:
     assert {line.ticket for line in lines} == {str(SHOP)}
 
 
+@pytest.mark.parametrize("target", ["/etc/passwd", "nowhere"])
+def test_a_lock_that_is_no_file_is_said(shop: Shop, sweep: Sweep, target: str) -> None:
+    lock = RunFolder(shop.runs / FIRST).lock
+    lock.unlink(missing_ok=True)
+    lock.symlink_to(target)
+    first, *_ = prune(sweep)
+    assert first.text == (
+        f"{FIRST} kept: its lock is no file: nobody can tell whether it is running"
+    )
+    assert shop.sessions == [FIRST]
+
+
 def changed(facts: Facts) -> Facts:
     return replace(facts, outcome=None, ended_ms=None)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ from colony.core.project import Project
 from colony.core.schema import compiled
 from colony.core.session import Facts, Runner, Setup
 from colony.core.strict_json import Problems, load_json
-from colony.errors import Refused, UsageProblem
+from colony.errors import ColonyError, Refused, UsageProblem
 from colony.flow.bench import Bench, Emit, Schema, VersionProblem
 from colony.flow.briefing import Sources
 from colony.flow.following import ShowDoing
@@ -190,11 +191,21 @@ def bench_of(outfit: Outfit, facts: Facts, folder: RunFolder) -> Bench:
 
 def secrets_of(project: Project, home: Path) -> dict[str, str]:
     """The project's test credentials, read from their files; relative paths are the home's."""
+    return {name: _secret(project, name, home) for name in project.env}
+
+
+def secrets_found(project: Project, home: Path) -> dict[str, str]:
+    """Those of its test credentials that can be read."""
     out = {}
-    for name, source in project.env.items():
-        path = home / Path(source.removeprefix("file:")).expanduser()
-        text = read_text(path, SECRET_MAX)
-        if text is None:
-            raise Refused(f"project {project.name}: env {name}: {path} does not exist")
-        out[name] = text.rstrip("\r\n")
+    for name in project.env:
+        with contextlib.suppress(ColonyError, OSError, RuntimeError):
+            out[name] = _secret(project, name, home)
     return out
+
+
+def _secret(project: Project, name: str, home: Path) -> str:
+    path = home / Path(project.env[name].removeprefix("file:")).expanduser()
+    text = read_text(path, SECRET_MAX)
+    if text is None:
+        raise Refused(f"project {project.name}: env {name}: {path} does not exist")
+    return text.rstrip("\r\n")

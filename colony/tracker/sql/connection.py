@@ -155,6 +155,8 @@ class FileEngine:
         self._mine = threading.local()
         self._lock = threading.Lock()
         self._all: list[tuple[threading.Thread, sqlite3.Connection]] = []
+        self._in_use: set[sqlite3.Connection] = set()
+        self._closed = False
 
     def connection(self) -> sqlite3.Connection:
         """This thread's own connection, on the file that lies at the path now."""
@@ -197,18 +199,36 @@ class FileEngine:
             self._all = [each for each in self._all if each[1] is not connection]
 
     def reading(self) -> AbstractContextManager[Transaction]:
-        return transaction(self.connection(), dialect.READ, str(self._path))
+        return self._transaction(dialect.READ)
 
     def writing(self) -> AbstractContextManager[Transaction]:
-        return transaction(self.connection(), dialect.WRITE, str(self._path))
+        return self._transaction(dialect.WRITE)
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[Transaction]:
+        connection = self.connection()
+        with self._lock:
+            self._in_use.add(connection)
+        try:
+            with transaction(connection, begin, str(self._path)) as statements:
+                yield statements
+        finally:
+            with self._lock:
+                self._in_use.discard(connection)
+                if self._closed:
+                    connection.close()
 
     def watch(self) -> FileWatch:
         return FileWatch(self._path)
 
     def close(self) -> None:
+        """A connection that another thread is using is closed by that thread: SQLite crashes where
+        it is taken away under it."""
         with self._lock:
+            self._closed = True
             for _, connection in self._all:
-                connection.close()
+                if connection not in self._in_use:
+                    connection.close()
             self._all.clear()
 
 
