@@ -182,7 +182,7 @@ def _registry(ticket: Ticket, survey: Survey) -> For | Waits:
     project = survey.registry.get(name)
     match project:
         case None:
-            return Waits("no file", f"project {name} has no registry file")
+            return Waits("no file", f"project {name} has no registry file here ({survey.host})")
         case ProjectTrouble(kind, text):
             return Waits(kind, clip(text, 300))
         case Project():

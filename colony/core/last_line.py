@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, assert_never
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final, Literal, assert_never
 
 from colony.core.endings import BELONGS
 from colony.core.lines import Line
 from colony.core.session import End, Facts, Outcome, Rest, Step, phase_of
+from colony.core.ticket import State
 
 Verb = Literal["work", "check"]
 
@@ -45,6 +47,23 @@ def ended(facts: Facts, step: Step, verb: Verb) -> Ended:
         },
     )
     return Ended(facts, line, code)
+
+
+_LEFT_AS: Final[Mapping[Outcome, State]] = {
+    Outcome.POSTED: "review",
+    Outcome.READY: "progress",
+    Outcome.HALF_DONE: "open",
+}
+"""The state in which an outcome leaves its ticket."""
+
+
+def told_later(told: Ended, state: State) -> Ended:
+    """Of a session that was posted long ago: not how it left its ticket, but what that is now."""
+    facts = told.facts
+    if facts.outcome is None or _LEFT_AS.get(facts.outcome, state) == state:
+        return told
+    text = f"— {facts.ticket} posted earlier; {facts.ticket} is {state} since"
+    return replace(told, line=replace(told.line, text=text))
 
 
 def _rests(facts: Facts) -> tuple[str, str, int]:

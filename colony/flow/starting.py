@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from colony.core.last_line import Ended, ended
+from colony.core.last_line import Ended, ended, told_later
 from colony.core.lines import Line
 from colony.core.ports import Range
 from colony.core.session import Facts, phase_of
@@ -135,4 +135,7 @@ def check_session(outfit: Outfit, folder: Path, *, post: bool, again: bool) -> E
         raise Refused(f"{folder} holds session {facts.session}: a run folder keeps its name")
     with lock_file(run.lock, f"run folder {run.session}", LOCK_WAIT_S):
         session, step = work.check(bench_of(outfit, facts, run), facts, post=post, again=again)
-        return ended(session.facts, step, "check")
+        told = ended(session.facts, step, "check")
+    if facts.outcome is None:
+        return told
+    return told_later(told, outfit.tracker.ticket(facts.ticket).ticket.state)

@@ -295,3 +295,11 @@ def test_json_says_the_same(stage: Stage) -> None:
     assert (objects[-1]["kind"], objects[-1]["phase"]) == ("check.ok", "judged")
     [refused] = [each for each in valid(stage("check", "nowhere", "--json")) if "code" in each]
     assert (refused["kind"], refused["code"]) == ("check.refused", "refused")
+
+
+def test_what_was_posted_long_ago_is_told_as_it_is_now(stage: Stage) -> None:
+    assert stage("work", "shop", "1", "--post").code == 0
+    again = ("check", f"runs/{stage.run.name}", "--post")
+    assert stage(*again).lines[-1] == "CHECK DONE — shop#1 is in review: its creator can try it"
+    stage.move(ONE, "reopened")
+    assert stage(*again).lines[-1] == "CHECK DONE — shop#1 posted earlier; shop#1 is reopened since"

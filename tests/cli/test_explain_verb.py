@@ -142,7 +142,10 @@ def test_what_the_registry_says(
 def test_a_project_that_nobody_set_up(stage: Stage) -> None:
     stage.ticket("attic", "Dust it")
     done = stage("explain", "attic", "1")
-    assert done.lines[0] == "EXPLAIN attic#1 is not started: project attic has no registry file"
+    assert (
+        done.lines[0]
+        == "EXPLAIN attic#1 is not started: project attic has no registry file here (here)"
+    )
     assert done.lines[1].endswith("register its folder: colony init FOLDER")
     assert "  for: stand-in can run" in done.lines
 

@@ -85,7 +85,7 @@ def test_the_oldest_is_next_and_the_others_say_why(queue: Stage) -> None:
         "closed#1": "project closed takes no workers",
         "away#1": "its dev folder is on elm, this is here",
         "gone#1": f"the dev folder {queue.cwd}/gone is missing",
-        "unknown#1": "project unknown has no registry file",
+        "unknown#1": "project unknown has no registry file here (here)",
         "shop#1": f"leased by session {SESSION} on there until 2083-06-12 04:26 UTC",
         "shop#2": f"session {SESSION} on there is silent since 2026-09-21 14:13 UTC",
         "shop#3": "on hold",

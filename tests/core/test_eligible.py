@@ -92,7 +92,7 @@ TABLE: list[tuple[Ticket, dict[str, Any], Code, str]] = [
         "unread",
         "sent back, but its history could not be read",
     ),
-    (make_ticket(), {"registry": {}}, "no file", "project shop has no registry file"),
+    (make_ticket(), {"registry": {}}, "no file", "project shop has no registry file here (oak)"),
     (
         make_ticket(),
         {"registry": {"shop": ProjectTrouble("no concept", "the concept is missing")}},
