@@ -109,15 +109,17 @@ class Show:
             self.line(Line("ticket.text", each))
 
     def table(self, columns: Sequence[str], rows: Sequence[Row]) -> None:
-        """Rows drawn on a terminal, in plain columns elsewhere; one JSON object a row."""
+        """Rows drawn on a terminal that is wide enough, in plain columns elsewhere; one JSON object
+        a row."""
         if self.json:
             for row in rows:
                 self.line(row.line)
-        elif self.wide and rows:
-            self.out.write(_terminal().table(columns, [row.cells for row in rows], self.colour))
-        else:
-            for text in _aligned(rows):
-                self.out.write(text + "\n")
+            return
+        drawn = None
+        if self.wide and rows:
+            drawn = _terminal().table(columns, [row.cells for row in rows], self.colour)
+        for text in _aligned(rows) if drawn is None else (drawn.removesuffix("\n"),):
+            self.out.write(text + "\n")
 
     def problem(self, line: Line) -> None:
         """An error or a warning: on stderr for people, among the JSON lines for programs."""

@@ -31,7 +31,15 @@ _READER: Final = (
 _STYLE: Final = re.compile(r"\x1b\[[\d;]*m")
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[str]], colour: bool) -> str:
+LAST_MIN: Final = 20
+"""Characters that the last column, the only one that wraps, needs to be read."""
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]], colour: bool) -> str | None:
+    """The rows, drawn; None where the terminal is too narrow for more than pieces of them."""
+    widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
+    if sum(widths[:-1]) + 2 * len(widths) + min(widths[-1], LAST_MIN) > Console().width:
+        return None
     drawn = Table(*columns, box=SIMPLE_HEAD, pad_edge=False)
     for column in drawn.columns[:-1]:
         column.no_wrap = True

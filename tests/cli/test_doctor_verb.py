@@ -252,7 +252,10 @@ def test_a_concept_that_nobody_filled_in(stage: Stage) -> None:
     folder = stage.cwd / "fresh"
     folder.mkdir()
     assert stage("init", "fresh").code == 0
-    assert "still holds its questions" in rows(stage("doctor"))["project fresh"]
+    assert (
+        "leaves unanswered, or guessed: What is it for, and for whom? What must it do?"
+        in rows(stage("doctor"))["project fresh"]
+    )
     (folder / "CONCEPT.md").write_text("# Tea\n")
     (folder / ".git").mkdir()
     assert rows(stage("doctor"))["project fresh"] == f"ok {folder}"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from colony.cli.terminal import markdown
+from colony.cli.terminal import markdown, table
 
 
 @pytest.fixture(autouse=True)
@@ -97,3 +97,18 @@ def test_no_letter_is_lost(body: str) -> None:
         return Counter(filter(str.isalpha, text))
 
     assert not letters(re.sub("(?:```|~~~).*", "", body)) - letters(shown(body))
+
+
+def test_a_table_shortens_nothing_but_wraps_its_last_column(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows = [("s-20260131T1819-abc123", "shop#1", "$0.05", "it waits " * 20)]
+    for width in (64, 80, 120):
+        monkeypatch.setenv("COLUMNS", str(width))
+        drawn = table(("session", "ticket", "cost", "how"), rows, colour=False)
+        assert drawn is not None
+        assert all(cell in drawn for cell in rows[0][:-1])
+        assert drawn.count("waits") == 20
+        assert "…" not in drawn
+    monkeypatch.setenv("COLUMNS", "55")
+    assert table(("session", "ticket", "cost", "how"), rows, colour=False) is None

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from colony.core.concept import UNFILLED, first_concept
+from colony.core.concept import QUESTIONS, TOLD, first_concept, unanswered
 from colony.core.guess import guess_from, project_name
 from colony.core.guess.purpose import first_paragraph
 from colony.core.guess.reading import FILES, Guess, toml_of
@@ -174,7 +174,7 @@ def test_a_concept_says_what_was_guessed() -> None:
     found = {"README.md": "# x\n\nSells tea.", "Makefile": "test:\n"}
     text = first_concept("shop", guess_from(found))
     assert text.startswith("# shop: what it is meant to become\n")
-    assert UNFILLED in text
+    assert TOLD in text
     assert "<!-- guessed from README.md: check it -->\nSells tea.\n" in text
     assert "- test: `make test` <!-- guessed from Makefile: check it -->\n" in text
 
@@ -183,3 +183,14 @@ def test_a_concept_without_guesses_asks() -> None:
     text = first_concept("shop", Guess())
     assert "guessed" not in text
     assert text.count("\n## ") == 5
+
+
+def test_a_concept_is_judged_by_its_sections() -> None:
+    text = first_concept("shop", Guess())
+    assert unanswered(text) == QUESTIONS
+    assert unanswered(text.replace(TOLD, "")) == QUESTIONS
+    answered = "".join(f"## {each}\n\nSo it is.\n\n" for each in QUESTIONS)
+    assert unanswered(f"{TOLD}\n{answered}") == ()
+    guessed = answered.replace("So it is.", "So? <!-- guessed from README.md: check it -->", 1)
+    assert unanswered(guessed) == QUESTIONS[:1]
+    assert unanswered("# A shop\n\nIt sells tea.\n\n## Empty\n") == ()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from colony.core.concept import UNFILLED
+from colony.core.concept import unanswered
 from colony.core.doctor import Diagnosis, fail, ok, warn
 from colony.core.project import Project
 from colony.core.survey import ProjectTrouble
@@ -64,16 +64,18 @@ def _judged(check: str, project: Project, home: Path, host: str) -> Diagnosis:
     if not is_on(project, host) or places.dev is None:
         where = project.dev_host or "nowhere yet"
         return ok(check, f"its workers run on {where}, this host is {host}")
-    if places.concept is not None and _unfilled(places.concept):
-        return warn(check, f"{places.concept} still holds its questions", "answer them")
+    left = () if places.concept is None else _left(places.concept)
+    if left:
+        told = f"{places.concept} leaves unanswered, or guessed: {' '.join(left)}"
+        return warn(check, told, "answer them; take a guess's mark away where it is right")
     if not (places.dev / ".git").exists():
         todo = f"`git init {places.dev}`: what sessions change can then be seen and undone"
         return warn(check, "its folder is no git repository", todo)
     return ok(check, str(places.dev))
 
 
-def _unfilled(concept: Path) -> bool:
+def _left(concept: Path) -> tuple[str, ...]:
     try:
-        return UNFILLED in (read_text(concept, CONCEPT_MAX) or "")
+        return unanswered(read_text(concept, CONCEPT_MAX) or "")
     except Unsafe:
-        return False
+        return ()
