@@ -196,6 +196,7 @@ _WORDS: Final = {
     403: "This user may not do that.",
     404: "There is no such thing.",
     409: "A condition no longer holds; nothing was written.",
+    408: "The body was not there whole in time.",
     413: "Larger than the tracker takes.",
     415: "The body is not called JSON.",
     422: "A value that cannot be used; the line begins with its place.",
@@ -217,8 +218,8 @@ def documented(*statuses: int) -> Documented:
 
 
 READ: Final = documented(401, 422, 503)
-WRITE: Final = documented(400, 401, 403, 404, 413, 415, 422, 429, 503)
-PUT: Final = documented(400, 401, 403, 404, 413, 415, 422, 503)
+WRITE: Final = documented(400, 401, 403, 404, 408, 413, 415, 422, 429, 503)
+PUT: Final = documented(400, 401, 403, 404, 408, 413, 415, 422, 503)
 
 
 def ok(model: type[BaseModel], words: str = "Done.") -> Documented:
