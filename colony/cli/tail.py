@@ -19,7 +19,7 @@ from colony.errors import NotFound
 from colony.flow.sightings import Here, in_order, sightings, told_elsewhere
 from colony.flow.tailing import Watcher, follow, follow_told
 from colony.flow.wiring.agents import agent_for
-from colony.flow.wiring.sessions import secrets_found
+from colony.flow.wiring.credentials import secrets_found
 from colony.host.clock import SystemClock
 from colony.host.journal import RunFolder
 from colony.host.registry import read_project

@@ -19,12 +19,12 @@ from colony.flow import runs
 from colony.flow.briefing import Wanted, gather, project_of
 from colony.flow.observe import Viewpoint
 from colony.flow.wiring.agents import agent_for
+from colony.flow.wiring.credentials import secrets_of
 from colony.flow.wiring.sessions import (
     containment_of,
     runner_of,
     runners_of,
     schema,
-    secrets_of,
     setup_of,
     sources_of,
     version_asker,

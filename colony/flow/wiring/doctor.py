@@ -36,7 +36,8 @@ from colony.flow.doctor.tracker import (
     look_over_http,
 )
 from colony.flow.wiring.agents import agent_for
-from colony.flow.wiring.sessions import runner_of, secrets_of
+from colony.flow.wiring.credentials import secrets_of
+from colony.flow.wiring.sessions import runner_of
 from colony.host.clock import SystemClock
 from colony.host.registry import Registry, read_registry
 from colony.tracker.protocol import Tracker

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,7 @@ from colony.core.project import Project
 from colony.core.schema import compiled
 from colony.core.session import Facts, Runner, Setup
 from colony.core.strict_json import Problems, load_json
-from colony.errors import ColonyError, Refused, UsageProblem
+from colony.errors import Refused, UsageProblem
 from colony.flow.bench import Bench, Emit, Schema, VersionProblem
 from colony.flow.briefing import Sources
 from colony.flow.following import ShowDoing
@@ -24,6 +23,7 @@ from colony.flow.observe import Viewpoint
 from colony.flow.part import Place
 from colony.flow.render import Templates
 from colony.flow.wiring.agents import agent_for
+from colony.flow.wiring.credentials import secrets_of
 from colony.flow.work import only_posts
 from colony.host.box import Containment, detect
 from colony.host.call import call
@@ -37,7 +37,6 @@ from colony.tracker.protocol import Tracker
 from colony.tracker.reads import Reads
 
 SCHEMA_MAX: Final = 1024 * 1024
-SECRET_MAX: Final = 64 * 1024
 VERSION_S: Final = 30.0
 
 
@@ -187,25 +186,3 @@ def bench_of(outfit: Outfit, facts: Facts, folder: RunFolder) -> Bench:
         emit=outfit.emit,
         doing=outfit.doing,
     )
-
-
-def secrets_of(project: Project, home: Path) -> dict[str, str]:
-    """The project's test credentials, read from their files; relative paths are the home's."""
-    return {name: _secret(project, name, home) for name in project.env}
-
-
-def secrets_found(project: Project, home: Path) -> dict[str, str]:
-    """Those of its test credentials that can be read."""
-    out = {}
-    for name in project.env:
-        with contextlib.suppress(ColonyError, OSError, RuntimeError):
-            out[name] = _secret(project, name, home)
-    return out
-
-
-def _secret(project: Project, name: str, home: Path) -> str:
-    path = home / Path(project.env[name].removeprefix("file:")).expanduser()
-    text = read_text(path, SECRET_MAX)
-    if text is None:
-        raise Refused(f"project {project.name}: env {name}: {path} does not exist")
-    return text.rstrip("\r\n")
