@@ -46,13 +46,11 @@ async def _serve(home: Path) -> None:
     from fastapi import FastAPI
 
     from colony.config import ServeSettings
-    from colony.core.keywords import priority_of
-    from colony.core.lease import view_of
     from colony.core.ticket import Me
+    from colony.flow.wiring.trackers import DERIVE
     from colony.serve.app import make_app
     from colony.serve.desk import World, set_up
     from colony.serve.running import address_of, answering, listen
-    from colony.tracker.ledger import Derive
     from colony.tracker.places import engine_at
     from colony.tracker.service import Service
     from colony.tracker.tokens import Tokens
@@ -61,7 +59,7 @@ async def _serve(home: Path) -> None:
         return time.time_ns() // 10**6
 
     engine = engine_at(f"sqlite:///{home / 'colony.db'}", create=False, timeout_s=5)
-    service = Service(engine, now_ms, Derive(view_of, priority_of))
+    service = Service(engine, now_ms, DERIVE)
     tokens = Tokens(engine, now_ms)
     secret = f"tkt_{secrets.token_urlsafe(32)}"
     tokens.make(service.sign_in(Me("colony", "", machine=True, owner=False)), secret, None)

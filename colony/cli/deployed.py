@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from colony.cli.colony_side import as_colony
 from colony.cli.opening import ref_of
 from colony.cli.options import Number, Project
+from colony.cli.reaching import as_colony
 from colony.cli.verb import Context, verb, verbs
 from colony.core.lines import Line
 from colony.core.ticket import Ref

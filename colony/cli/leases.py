@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from colony.cli.colony_side import as_colony
+from colony.cli.reaching import as_colony
 from colony.cli.show import Row, Show
 from colony.cli.verb import Context, verb, verbs
 from colony.core.lease import Lease

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, closing
 
 from colony.cli.verb import Context
 from colony.core.address import is_served
@@ -16,14 +16,9 @@ from colony.host.registry import read_registry
 from colony.tracker.reads import Reads
 
 
-@contextmanager
-def looking(context: Context) -> Iterator[Reads]:
-    """The tracker's reads. They are the same for everybody."""
-    reads = reads_of(context)
-    try:
-        yield reads
-    finally:
-        reads.close()
+def looking(context: Context) -> AbstractContextManager[Reads]:
+    """The tracker's reads, for as long as a block. They are the same for everybody."""
+    return closing(reads_of(context))
 
 
 def reads_of(context: Context) -> Reads:

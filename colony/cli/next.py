@@ -33,8 +33,8 @@ def next_(context: Context, post: Post = False) -> None:
 
 def _ask(context: Context, found: Next) -> None:
     # What only writing needs costs as much again as all of plain `next`.
-    from colony.cli.colony_side import as_colony  # noqa: PLC0415
     from colony.cli.opening import new_key  # noqa: PLC0415
+    from colony.cli.reaching import as_colony  # noqa: PLC0415
     from colony.flow.asking import ask_about_projects  # noqa: PLC0415
 
     with as_colony(context) as tracker:

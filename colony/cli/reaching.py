@@ -1,11 +1,10 @@
-"""How a verb reaches the tracker as somebody who may write, or to look at its sessions."""
+"""How a verb reaches the tracker to write, or to look at its sessions."""
 
 # ruff: noqa: PLC0415
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, closing
 
 from colony.cli.looking import warning_of
 from colony.cli.verb import Context
@@ -27,22 +26,18 @@ def tracker_of(context: Context, *, as_person: bool, create: bool = False) -> Tr
     return open_tracker(settings, as_person=as_person, create=create)
 
 
-@contextmanager
-def looking_at_sessions(context: Context) -> Iterator[RecordReads]:
-    """The tracker's reads, with what hosts told of their sessions."""
-    reads = _record_reads(context)
-    try:
-        yield reads
-    finally:
-        reads.close()
+def as_colony(context: Context) -> AbstractContextManager[Tracker]:
+    """The tracker as Colony sees it, which is a machine there, for as long as a block."""
+    return closing(tracker_of(context, as_person=False))
 
 
-def _record_reads(context: Context) -> RecordReads:
+def looking_at_sessions(context: Context) -> AbstractContextManager[RecordReads]:
+    """The tracker's reads, with what hosts told of their sessions, for as long as a block."""
     settings = context.settings
     if is_served(settings.tracker.url):
         from colony.flow.wiring.remote import remote_reader
 
-        return remote_reader(settings, warning_of(context))
+        return closing(remote_reader(settings, warning_of(context)))
     from colony.flow.wiring.records import record_reader
 
-    return record_reader(settings)
+    return closing(record_reader(settings))

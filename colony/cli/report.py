@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from colony.cli.colony_side import as_colony
 from colony.cli.looking import viewpoint_of
 from colony.cli.options import Post
+from colony.cli.reaching import as_colony
 from colony.cli.verb import Context, verb, verbs
 from colony.core.lines import Line
 from colony.errors import ColonyError, Refused, UsageProblem

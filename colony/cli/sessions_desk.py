@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 import typer
 
-from colony.cli.colony_side import as_colony
 from colony.cli.looking import viewpoint_of
+from colony.cli.reaching import as_colony
 from colony.cli.verb import Context
 from colony.core.lines import Line
 from colony.errors import Busy, Refused, Unreachable

@@ -12,17 +12,15 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import jsonschema
 
-from colony.core.keywords import priority_of
-from colony.core.lease import view_of
 from colony.core.lines import KINDS, Line
 from colony.core.texts import lease as lease_texts
 from colony.core.ticket import Event, Me, NewTicket, Ref, State, Ticket
+from colony.flow.wiring.trackers import DERIVE
 from colony.tracker.embedded import Embedded, open_tracker
-from colony.tracker.ledger import Derive
 from tests.cli.conftest import ROOT, Colony, Done
 
 PORTS = 10_000 + os.getpid() % 300 * 30
@@ -61,7 +59,7 @@ class Stage(Colony):
             f"sqlite:///{self.database}",
             me=Me(user, "", machine=machine, owner=user == "anna"),
             clock=self._tick,
-            derive=Derive(view_of, priority_of),
+            derive=DERIVE,
             create=True,
         )
         try:
@@ -154,6 +152,23 @@ class Stage(Colony):
                 stdout=gone, stderr=subprocess.PIPE, timeout=60, check=False,
             )  # fmt: skip
         return done.returncode, done.stderr
+
+
+CART: Final = Ref("shop", 1)
+
+
+def moves(stage: Stage, ref: Ref = CART) -> list[str]:
+    """The states that the ticket was moved to."""
+    return [event.after for event in stage.events(ref) if event.kind == "state"]
+
+
+def a_cart(folder: Path) -> Stage:
+    """`shop#1`, "A cart", that a worker reports on."""
+    stage = make_stage(folder)
+    stage.register("shop")
+    stage.ticket(subject="A cart")
+    stage.script(work=[answer()])
+    return stage
 
 
 def make_stage(folder: Path) -> Stage:

@@ -36,9 +36,10 @@ from tests.cli.stage import (
     LIE,
     OTHER,
     Stage,
+    a_cart,
     answer,
     first_words,
-    make_stage,
+    moves,
     timeless,
     told,
     valid,
@@ -50,15 +51,7 @@ ONE = Ref("shop", 1)
 
 @pytest.fixture
 def stage(tmp_path: Path) -> Stage:
-    stage = make_stage(tmp_path)
-    stage.register("shop")
-    stage.ticket(subject="A cart")
-    stage.script(work=[answer()])
-    return stage
-
-
-def moves(stage: Stage) -> list[str]:
-    return [event.after for event in stage.events(ONE) if event.kind == "state"]
+    return a_cart(tmp_path)
 
 
 def last_fail(stage: Stage) -> Verdict:

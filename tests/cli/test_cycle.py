@@ -29,9 +29,9 @@ from colony.core.ticket import Ref
 from tests.cli.stage import (
     LIE,
     Stage,
+    a_cart,
     answer,
     first_words,
-    make_stage,
     timeless,
     told,
     valid,
@@ -43,11 +43,7 @@ ONE = Ref("shop", 1)
 
 @pytest.fixture
 def stage(tmp_path: Path) -> Stage:
-    stage = make_stage(tmp_path)
-    stage.register("shop")
-    stage.ticket(subject="A cart")
-    stage.script(work=[answer()])
-    return stage
+    return a_cart(tmp_path)
 
 
 def test_one_ticket_from_the_queue_to_review(stage: Stage) -> None:

@@ -46,6 +46,7 @@ from tests.cli.stage import (
     answer,
     first_words,
     make_stage,
+    moves,
     timeless,
     told,
     valid,
@@ -116,10 +117,6 @@ def _empty(folder: Path) -> Path:
 
 def comments(stage: Stage, ref: Ref = SITE) -> list[str]:
     return [each.text for each in stage.events(ref) if each.kind == "comment" and each.machine]
-
-
-def moves(stage: Stage, ref: Ref = SITE) -> list[str]:
-    return [each.after for each in stage.events(ref) if each.kind == "state"]
 
 
 def write(stage: Stage, ticket: Ref = SITE, **changes: Any) -> str:
@@ -215,7 +212,7 @@ def test_mission_027_without_a_live_site_it_is_tried_at_once(stage: Stage) -> No
 
 
 def test_mission_027_built_waits_for_the_deploy(built: Stage) -> None:
-    assert moves(built) == ["progress"]
+    assert moves(built, SITE) == ["progress"]
     [comment] = comments(built)
     head, price, machine = comment.split("\n\n")
     assert (head.startswith("Built."), len(head.splitlines())) == (True, 1)
@@ -235,7 +232,7 @@ def test_mission_027_from_a_state_before(stage: Stage, state: Any) -> None:
     done = stage("report", write(stage), "--post", "--unchecked")
     assert done.code == 0
     assert stage.row(SITE).state == "progress"
-    assert moves(stage)[-1] == "progress"
+    assert moves(stage, SITE)[-1] == "progress"
     assert "READY site#1" in stage("ready").out
 
 
@@ -325,7 +322,7 @@ def test_mission_027_it_has_gone_live(built: Stage) -> None:
         "- Decided: Wheels are round; A bell? — no bell\n\n"
         f"colony-deployed: {session} · sha256 {sha256[:12]}"
     )
-    assert moves(built) == ["progress", "review"]
+    assert moves(built, SITE) == ["progress", "review"]
     last = built.events(SITE)[-1]
     assert (last.machine, last.author, "\n" in last.text) == (True, "colony", False)
     assert built("ready").lines == ["READY: 0 tickets waiting for a deploy"]

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from colony.core.ticket import Ref
-from tests.cli.stage import Stage, answer, make_stage
+from tests.cli.stage import Stage, a_cart, answer
 
 ONE = Ref("shop", 1)
 RUN = 'cd "$TMPDIR/../.."'
@@ -28,11 +28,7 @@ PART = f"{RUN}/parts/1-work"
 
 @pytest.fixture
 def stage(tmp_path: Path) -> Stage:
-    stage = make_stage(tmp_path)
-    stage.register("shop")
-    stage.ticket(subject="A cart")
-    stage.script(work=[answer()])
-    return stage
+    return a_cart(tmp_path)
 
 
 TAMPERED = {

@@ -57,6 +57,7 @@ from tests.cli.stage import (
     answer,
     first_words,
     make_stage,
+    moves,
     timeless,
     told,
     valid,
@@ -72,10 +73,6 @@ def stage(tmp_path: Path) -> Stage:
     stage.ticket(subject="A cart", summary="With wheels.")
     stage.script(work=[{"write": "cart.txt", "text": "cart\n"}, answer()])
     return stage
-
-
-def moves(stage: Stage, ref: Ref = ONE) -> list[str]:
-    return [event.after for event in stage.events(ref) if event.kind == "state"]
 
 
 def comments(stage: Stage, ref: Ref = ONE) -> list[Event]:

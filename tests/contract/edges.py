@@ -9,32 +9,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from colony.core.keywords import priority_of
-from colony.core.lease import view_of
 from colony.core.ticket import Me, NewTicket, Ref
+from colony.flow.wiring.trackers import DERIVE
 from colony.host.token_file import NoToken
 from colony.tracker.embedded import Embedded, open_service
 from colony.tracker.http.client import Http, Surroundings, Token
 from colony.tracker.http.edge import HttpTracker
-from colony.tracker.http.opening import features_of
-from colony.tracker.ledger import Derive
+from colony.tracker.http.opening import dialect_at
 from colony.tracker.protocol import Tracker, Written
 from colony.tracker.service import Service
 from tests.fakes import served
 from tests.fakes.pretended import HandClock
-
-DERIVE = Derive(view_of, priority_of)
-START_MS = 1_700_000_000_000
-
-
-@dataclass
-class Clock:
-    """Milliseconds that move by hand."""
-
-    ms: int = START_MS
-
-    def __call__(self) -> int:
-        return self.ms
+from tests.fakes.served import Clock
 
 
 class Edge(Protocol):
@@ -83,9 +69,10 @@ class HttpEdge:
 
     def tracker(self, me: Me) -> Tracker:
         if me not in self.trackers:
-            features = features_of(self._http(NoToken("none")))
+            dialect = dialect_at(self._http(NoToken("none")), frozenset())
+            assert dialect.features is not None
             http = self._http(ShownToken(self.store, me))
-            self.trackers[me] = HttpTracker(http, features, self.clock)
+            self.trackers[me] = HttpTracker(http, dialect.features, self.clock)
         return self.trackers[me]
 
     def _http(self, token: Token) -> Http:

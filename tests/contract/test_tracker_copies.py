@@ -8,13 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from colony.core.keywords import priority_of
-from colony.core.lease import view_of
 from colony.core.ticket import Me, NewTicket
 from colony.errors import Damaged, Refused, Unreachable
+from colony.flow.wiring.trackers import DERIVE
 from colony.tracker.copies import backup
 from colony.tracker.embedded import Embedded, open_tracker
-from colony.tracker.ledger import Derive
 from colony.tracker.places import open_reader
 
 
@@ -23,7 +21,7 @@ def tracker(path: Path) -> Embedded:
         f"sqlite:///{path}",
         me=Me("anna", "", machine=False, owner=True),
         clock=lambda: 1_800_000_000_000,
-        derive=Derive(view_of, priority_of),
+        derive=DERIVE,
         create=True,
     )
 

@@ -31,15 +31,13 @@ from pathlib import Path
 from typing import Any
 
 from colony.config import ServeSettings
-from colony.core.keywords import priority_of
-from colony.core.lease import view_of
 from colony.core.ticket import Me
+from colony.flow.wiring.trackers import DERIVE
 from colony.host.clock import SystemClock
 from colony.serve.app import make_app
 from colony.serve.connections import Limits
 from colony.serve.desk import Desk, World, set_up
 from colony.serve.running import address_of, answering, listen
-from colony.tracker.ledger import Derive
 from colony.tracker.places import MEMORY, engine_at
 from colony.tracker.service import Service
 from colony.tracker.tokens import Tokens
@@ -92,7 +90,7 @@ def store_at(url: str, clock: Callable[[], int] | None = None) -> Store:
     """`sqlite:///…`; a database that is not there is made."""
     at = clock or Clock()
     engine = engine_at(url, create=True, timeout_s=5)
-    return Store(Service(engine, at, Derive(view_of, priority_of)), Tokens(engine, at), at)
+    return Store(Service(engine, at, DERIVE), Tokens(engine, at), at)
 
 
 def in_memory(clock: Callable[[], int] | None = None) -> Store:

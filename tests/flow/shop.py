@@ -42,8 +42,9 @@ from colony.host.registry import Registry, read_registry
 from colony.host.signals import StopSignals
 from colony.tracker.embedded import Embedded
 from colony.tracker.http.client import PATIENT, Http, Patience, Surroundings
-from colony.tracker.http.opening import edge_for, features_of
+from colony.tracker.http.edge import HttpTracker
 from colony.tracker.protocol import Tracker, Written
+from colony.tracker.reader import FEATURES
 from tests.fakes import served
 from tests.fakes.meddled import Meddle, Meddled, tracker_of
 from tests.fakes.pretended import HandToken
@@ -227,7 +228,7 @@ class Shop:
         token = HandToken(secret)
         http = Http(url, token=token, user_agent="test", around=around, patience=patience)
         self.stack.enter_context(closing(http))
-        return edge_for(http, features_of(http), around)
+        return HttpTracker(http, FEATURES, self.time.wall_ms)
 
     # --- places --------------------------------------------------------------------------
 

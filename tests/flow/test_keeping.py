@@ -19,17 +19,15 @@ from typing import Any
 
 import pytest
 
-from colony.core.keywords import priority_of
-from colony.core.lease import view_of
 from colony.core.ticket import Me, NewTicket
 from colony.errors import Busy, ColonyError, Refused, UsageProblem
 from colony.flow.keeping.archive import LIST
 from colony.flow.keeping.backup import Home, back_up
 from colony.flow.keeping.restore import Restored, put_back
+from colony.flow.wiring.trackers import DERIVE
 from colony.host.journal import RunFolder
 from colony.host.lock import lock_file
 from colony.tracker.embedded import Embedded, open_tracker
-from colony.tracker.ledger import Derive
 
 NOW = 1_800_000_000_000
 OPEN, POSTED = "s-20260131T1819-abc123", "s-20260131T1820-def456"
@@ -40,7 +38,7 @@ def tracker(home: Home) -> Embedded:
         home.url,
         me=Me("anna", "", machine=False, owner=True),
         clock=lambda: NOW,
-        derive=Derive(view_of, priority_of),
+        derive=DERIVE,
         create=True,
     )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from colony.core.lines import Json
 from colony.tracker.http.client import Http, Surroundings, Token
 from colony.tracker.http.dialect import Dialect, dialect_of
 from colony.tracker.http.edge import HttpTracker
@@ -38,7 +37,7 @@ def open_http(
     try:
         dialect = dialect_at(http, party.own_users)
         if dialect.features is not None and dialect.is_whole:
-            return edge_for(http, dialect.features, around)
+            return HttpTracker(http, dialect.features, around.clock.wall_ms)
         by = None
         if party.creator is not None:
             by = Http(url, token=party.creator, user_agent=user_agent, around=around, veil=veil)
@@ -49,24 +48,9 @@ def open_http(
         raise
 
 
-def edge_for(http: Http, features: frozenset[str], around: Surroundings) -> HttpTracker:
-    """The edge for a server that has everything."""
-    return HttpTracker(http, features, around.clock.wall_ms)
-
-
 def dialect_at(http: Http, own_users: frozenset[str]) -> Dialect:
     """What the server at the other end speaks."""
-    value = _projects(http)
-    with judged("GET /api/projects"):
-        return dialect_of(value, own_users)
-
-
-def features_of(http: Http) -> frozenset[str]:
-    """What the server says it can; none where it says nothing of that."""
-    return dialect_at(http, frozenset()).features or frozenset()
-
-
-def _projects(http: Http) -> Json:
+    asked = "GET /api/projects"
     value = http.get("/api/projects").value
-    with judged("GET /api/projects"):
-        return dict(wire.fields(value, "the answer").values)
+    with judged(asked):
+        return dialect_of(dict(wire.fields(value, "the answer").values), own_users)
