@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from edges import START_MS, Cast, event_of, refuses
+from edges import Cast, event_of, refuses
 
 from colony.core.ticket import STATES, SUBJECT_MAX, TEXT_MAX, Member, NewTicket, Ref
 from colony.errors import Forbidden, Invalid, NotFound, TooLarge
 from colony.tracker.protocol import Written
+from tests.fakes.served import START_MS
 
 
 @pytest.mark.needs("first state")
