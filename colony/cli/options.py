@@ -21,6 +21,9 @@ CONTROLLER: Final = (
     "controller_claude",
     "max_fails",
 )
+FINALIZE: Final = ("finalize_max_turns", "finalize_timeout")
+RUN: Final = ("interval", "parallel", "stop_finish_seconds", "port_pool", "ports_per_session")
+"""What the loop takes beside what its sessions take."""
 WORK: Final = (
     "sandbox",
     "allowed_tools",
@@ -33,6 +36,13 @@ WORK: Final = (
     "timeout",
     "max_budget_usd",
     "ports",
+    *FINALIZE,
+    "stall_seconds",
+    "crash_resumes",
+    "max_starts_per_hour",
+    "max_attempts",
+    "max_half_done",
+    "capabilities",
     *CONTROLLER,
     *LEASE,
 )

@@ -91,6 +91,18 @@ class WorkSettings:
     port_pool: Range
     ports_per_session: int
     brief_max_chars: int
+    finalize_max_turns: int
+    """0: no step for a report that is missing."""
+    finalize_timeout: int
+    stall_seconds: int
+    """0: a silent worker is never stopped for it."""
+    crash_resumes: int
+    max_starts_per_hour: int
+    """0: no limit."""
+    max_attempts: int
+    max_half_done: int
+    capabilities: tuple[str, ...]
+    """Small letters."""
     ui_conventions: str
     """A path or an address, as given; empty: none."""
 
@@ -115,6 +127,16 @@ class LeaseSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class RunSettings:
+    """How the loop runs. Times are seconds."""
+
+    interval: int
+    parallel: int
+    stop_finish_seconds: int
+    """0: what runs when a stop is asked for may finish."""
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Every part. Only the wiring takes it whole."""
 
@@ -123,4 +145,5 @@ class Settings:
     serve: ServeSettings
     work: WorkSettings
     check: CheckSettings
+    run: RunSettings
     lease: LeaseSettings

@@ -15,6 +15,7 @@ from colony.config.parts import (
     LeaseSettings,
     Machine,
     Place,
+    RunSettings,
     ServeSettings,
     Settings,
     TrackerSettings,
@@ -76,6 +77,7 @@ def settings_of(sources: Sources, home: Path, machine: Machine) -> Settings:
         serve=_serve(value),
         work=_work(value, machine),
         check=_check(value, machine),
+        run=_run(value),
         lease=_lease(value),
     )
 
@@ -111,6 +113,12 @@ def _pool_problem(value: Mapping[str, Any], _: Machine) -> str:
     return "" if fits else f"must fit into the pool {first}-{last}"
 
 
+def _parallel_problem(value: Mapping[str, Any], _: Machine) -> str:
+    (first, last), size = value["port_pool"], value["ports_per_session"]
+    blocks = max(1, (last - first + 1) // size)
+    return "" if value["parallel"] <= blocks else f"the pool {first}-{last} has ports for {blocks}"
+
+
 def _heartbeat_problem(value: Mapping[str, Any], _: Machine) -> str:
     ttl = value["lease_ttl"]
     return "" if (value["heartbeat"] or ttl // 2) < ttl else f"must be below the lease's {ttl}"
@@ -119,6 +127,7 @@ def _heartbeat_problem(value: Mapping[str, Any], _: Machine) -> str:
 RULES: Final = (
     Rule("tz", frozenset({"tz"}), _zone_problem),
     Rule("ports_per_session", frozenset({"ports_per_session", "port_pool"}), _pool_problem),
+    Rule("parallel", frozenset({"parallel", "ports_per_session", "port_pool"}), _parallel_problem),
     Rule("heartbeat", frozenset({"heartbeat", "lease_ttl"}), _heartbeat_problem),
 )
 
@@ -191,6 +200,7 @@ def _work(value: Mapping[str, Any], machine: Machine) -> WorkSettings:
         **same
         | {
             "claude": _program(machine, value["claude"]),
+            "finalize_timeout": min(value["finalize_timeout"], value["timeout"]),
             "stand_in_script": None if script is None else _absolute(machine, script),
         }
     )
@@ -204,6 +214,11 @@ def _check(value: Mapping[str, Any], machine: Machine) -> CheckSettings:
         timeout=value["controller_timeout"],
         max_fails=value["max_fails"],
     )
+
+
+def _run(value: Mapping[str, Any]) -> RunSettings:
+    same = {setting.name: value[setting.name] for setting in SETTINGS if setting.part == "run"}
+    return RunSettings(**same)
 
 
 def _lease(value: Mapping[str, Any]) -> LeaseSettings:

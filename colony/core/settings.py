@@ -109,6 +109,10 @@ def _some_words(text: str) -> tuple[str, ...]:
     return _words(text)
 
 
+def _lower_words(text: str) -> tuple[str, ...]:
+    return tuple(word.lower() for word in _words(text))
+
+
 def _variables(text: str) -> tuple[str, ...]:
     names = _words(text)
     for name in names:
@@ -259,6 +263,22 @@ SETTINGS: Final[tuple[Setting, ...]] = tuple(
          "ports of one session"),
         ("brief_max_chars", "work", "COLONY_BRIEF_MAX_CHARS", _count(10_000, 10_000_000),
          "200000", "characters of a brief"),
+        ("finalize_max_turns", "work", "COLONY_FINALIZE_MAX_TURNS", _count(0, TURNS_MAX), "8",
+         "steps for the report of a worker that ran out; 0: none"),
+        ("finalize_timeout", "work", "COLONY_FINALIZE_TIMEOUT", _SECONDS, "600",
+         "seconds for that report, never more than the worker's"),
+        ("stall_seconds", "work", "COLONY_STALL_SECONDS", _count(0, SECONDS_MAX), "1200",
+         "seconds without a word from a worker after which it is stopped; 0: never"),
+        ("crash_resumes", "work", "COLONY_CRASH_RESUMES", _count(0, 100), "2",
+         "times that a session is taken up again after its process died"),
+        ("max_starts_per_hour", "work", "COLONY_MAX_STARTS_PER_HOUR", _count(0, 1000), "4",
+         "sessions started on one ticket within an hour; 0: no limit"),
+        ("max_attempts", "work", "COLONY_MAX_ATTEMPTS", _count(1, 1000), "3",
+         "sessions in a row without progress that become a question"),
+        ("max_half_done", "work", "COLONY_MAX_HALF_DONE", _count(1, 1000), "6",
+         "half-done rounds of a ticket that become a question"),
+        ("capabilities", "work", "COLONY_CAPABILITIES", _lower_words, "",
+         "what this host offers, with commas, for projects that say what they need"),
         ("ui_conventions", "work", "COLONY_UI_CONVENTIONS", _or_empty, "",
          "markup rules named in briefs of projects with pages; default: none"),
         ("controller_claude", "check", "COLONY_CONTROLLER_CLAUDE", _MAYBE, "",
@@ -271,6 +291,11 @@ SETTINGS: Final[tuple[Setting, ...]] = tuple(
          "seconds of a controller"),
         ("max_fails", "check", "COLONY_MAX_FAILS", _count(1, 1000), "2",
          "the failed check of a ticket that becomes a question"),
+        ("interval", "run", "COLONY_RUN_INTERVAL", _count(1, SECONDS_MAX), "60",
+         "seconds between two iterations of the loop"),
+        ("parallel", "run", "COLONY_PARALLEL", _count(1, 1000), "1", "sessions at once"),
+        ("stop_finish_seconds", "run", "COLONY_STOP_FINISH_SECONDS", _count(0, SECONDS_MAX), "0",
+         "seconds after a stop until what still runs is parked; 0: it may finish"),
         ("lease_ttl", "lease", "COLONY_LEASE_TTL", _count(10, SECONDS_MAX), "7200",
          "seconds a lease lives unrenewed"),
         ("heartbeat", "lease", "COLONY_HEARTBEAT", _or_none(_SECONDS), "",

@@ -35,6 +35,7 @@ def test_a_kind_is_its_first_words() -> None:
         "report.ok": "REPORT OK",
         "work.controller_failed": "WORK OK, CONTROLLER FAILED",
         "check.controller_failed": "CHECK OK, CONTROLLER FAILED",
+        "salvage.controller_failed": "SALVAGE OK, CONTROLLER FAILED",
     }
     for kind, words in KINDS.items():
         if words and kind not in own_words:
