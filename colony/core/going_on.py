@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from colony.core.last_line import PARKED
 from colony.core.lines import clip
+from colony.core.markers import utc
 from colony.core.records import SessionRecord
 from colony.core.session import RESTS, Facts, Rest, next_step, phase_of
 from colony.core.spans import show_span
@@ -38,6 +40,12 @@ def stand_of(facts: Facts, host: str, now_ms: int, *, running: bool) -> Stand:
             return Stand("not posted", "its result is kept and not posted", f"post it: {post}")
         return Stand("no verdict", "its report got no verdict", f"have it checked: {post}")
     posts = " --post" if not facts.post else ""
+    park = facts.parked
+    if park is not None:
+        until = "" if park.reason in ("asked", "stop") else f" until {utc(park.resume_ms)}"
+        why = f"parked{there}{until}: {PARKED[park.reason]}"
+        work = f"colony work {ref.project} {ref.number}{posts}"
+        return Stand("parked", why, f"go on at once{there}: {work}")
     text = f"it was left unfinished{there}: {phase_of(facts)}"
     return Stand(
         "unfinished", text, f"go on with it{there}: colony work {ref.project} {ref.number}{posts}"
@@ -67,6 +75,9 @@ def _rests_there(record: SessionRecord, host: str) -> Stand:
             return Stand("not posted", "its result is kept and not posted", f"on {host}: {post}")
         case "reported":
             return Stand("no verdict", "its report got no verdict", f"on {host}: {post}")
+        case "parked":
+            go_on = f"on {host}: colony work {ref.project} {ref.number} --post"
+            return Stand("parked", f"parked on {host}", go_on)
         case phase:
             go_on = f"on {host}: colony work {ref.project} {ref.number} --post"
             return Stand("unfinished", f"it was left unfinished: {clip(phase, 40)}", go_on)

@@ -8,10 +8,12 @@ from typing import Final, Literal, assert_never
 
 from colony.core.endings import BELONGS
 from colony.core.lines import Line
-from colony.core.session import End, Facts, Outcome, Rest, Step, phase_of
+from colony.core.markers import utc
+from colony.core.session import End, Facts, Outcome, Parked, ParkFacts, Rest, Step, phase_of
+from colony.core.texts.lease import ParkReason
 from colony.core.ticket import State
 
-Verb = Literal["work", "check"]
+Verb = Literal["work", "check", "salvage"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,8 @@ class Ended:
 def ended(facts: Facts, step: Step, verb: Verb) -> Ended:
     """The outcome, which is the last line, and the exit status."""
     match step:
+        case Parked(park):
+            return Ended(facts, _parked(facts, park), 0)
         case Rest(judged=True):
             word, text, code = _rests(facts)
         case Rest():
@@ -48,6 +52,27 @@ def ended(facts: Facts, step: Step, verb: Verb) -> Ended:
     )
     return Ended(facts, line, code)
 
+
+def _parked(facts: Facts, park: ParkFacts) -> Line:
+    ref = facts.ticket
+    why, when = PARKED[park.reason], utc(park.resume_ms)
+    again = "until it is asked to go on" if park.reason == "asked" else f"until {when}"
+    if park.reason == "stop":
+        again = "until Colony is back"
+    text = f"— {ref} {again}: {why}; session {facts.session} is kept:"
+    text += f" colony work {ref.project} {ref.number}{' --post' if not facts.post else ''} goes on"
+    told = {"reason": park.reason, "resumeMs": park.resume_ms, "told": park.told}
+    return Line("parked", text, str(ref), facts.session, facts={**told, "costUsd": facts.cost_usd})
+
+
+PARKED: Final[Mapping[ParkReason, str]] = {
+    "limit": "the account has used up its limit",
+    "provider": "the model's provider did not answer",
+    "login": "the coding agent is not logged in",
+    "stop": "it was stopped",
+    "asked": "it was parked by hand",
+}
+"""Why a session is parked, for the operator."""
 
 _LEFT_AS: Final[Mapping[Outcome, State]] = {
     Outcome.POSTED: "review",

@@ -1,68 +1,66 @@
 """Take a session forward: the next step, and the next, until it ends or has to wait.
 
-`work`, `check`, a resume and the recovery after a crash are all this. Each step reads the facts,
-does one thing, and writes the facts down before the next: intent, effect, result.
+`work`, `check`, `salvage`, a resume and the recovery after a crash are all this. Each step reads
+the facts, does one thing, and writes the facts down before the next: intent, effect, result.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
 from colony.core.codec import to_json
 from colony.core.endings import Cause
-from colony.core.report import read_report
 from colony.core.session import (
     Compose,
     End,
     Ended,
     Facts,
     Outcome,
+    Park,
+    Parked,
+    ParkFacts,
     PartFacts,
     ProcessFacts,
-    ReportFacts,
     Rest,
+    Resume,
     RunPart,
     Send,
     Settle,
     Step,
     Take,
+    TellPark,
     Validate,
-    VerdictFacts,
     Wait,
-    check_again,
     effect_done,
     next_step,
+    park_changed,
     part_changed,
     part_ended,
     part_started,
 )
-from colony.core.strict_json import Problems, load_json
 from colony.core.survey import Survey
 from colony.core.ticket import History
-from colony.core.verdict import read_verdict, rule
 from colony.errors import ColonyError, NotFound
-from colony.flow import posting, telling
-from colony.flow.assignment import controller_run, settled_run, worker_run
+from colony.flow import parking, posting, telling
+from colony.flow.answers import validated, without
+from colony.flow.assignment import Since, controller_run, settled_run, worker_run
 from colony.flow.bench import Bench
 from colony.flow.briefing import Wanted, gather
-from colony.flow.evidence import (
-    BRIEF,
-    REPORT,
-    VERDICT,
-    Spoiled,
-    expected,
-    judged_of,
-    kept,
-    report_of,
-)
+from colony.flow.evidence import BRIEF, Spoiled, judged_of, report_of
 from colony.flow.following import Doing, Follower
-from colony.flow.hold import Holder, Keeper, patiently
+from colony.flow.hold import Holder, patiently
 from colony.flow.news import News
-from colony.flow.part import ANSWER, Watch, run_part, settle_part
-from colony.flow.take import Hold, regain, take
+from colony.flow.observe import people_in
+from colony.flow.part import Watch, run_part, settle_part
+from colony.flow.take import ANSWER_S, Hold, regain, take
+from colony.flow.tenure import Tenure
 from colony.host.ended import note_ended
+
+NEWS_S: Final = 10.0
+"""How long what came meanwhile is asked for, before a part goes on without it."""
 
 
 class Stopped(ColonyError):
@@ -80,6 +78,20 @@ class Stopped(ColonyError):
         self.facts = facts
 
 
+class Interrupted(ColonyError):
+    """A second stop: nothing more is written down, nothing of it runs any more."""
+
+    code = "interrupted"
+
+    def __init__(self, facts: Facts, signal: int) -> None:
+        super().__init__(f"{facts.ticket}: ended at once; session {facts.session} is kept")
+        self.exit_code = 128 + signal  # type: ignore[misc]
+
+
+class _StopAsked(ColonyError):
+    """Somebody waited, and a stop came."""
+
+
 class Session:
     """One session in this process. It holds the run folder's lock for as long as it lives."""
 
@@ -87,8 +99,8 @@ class Session:
         self.bench = bench
         self.facts = facts
         self.news = News(bench)
-        self._keeper: Keeper | None = None
-        self._written = facts.lease
+        self._heard = 0
+        """Stop signals that have been acted on."""
         self.holder = Holder(
             tracker=bench.tracker,
             clock=bench.place.clock,
@@ -98,44 +110,92 @@ class Session:
             ttl_ms=facts.setup.ttl_ms,
             pause=self._pause,
         )
+        self._tenure = Tenure(self.holder, bench.place.signals.wake, self.news.tell)
 
     def advance(self) -> Step:
-        """Steps until the session ends (`End`) or rests with its result kept (`Rest`)."""
+        """Steps until the session ends (`End`), rests with its result kept (`Rest`) or is paused
+        (`Parked`). Whatever it comes to in order is on record, so that a death is told from it."""
         try:
             step = self._to_the_end()
+        except Interrupted:
+            raise
         except ColonyError:
             # Stopped in order, or kept by a failure: this process works on it no more.
-            self.release()
-            self.news.rests(self.facts)
+            self._leave()
             raise
         finally:
             self.release()
-        if isinstance(step, Rest):
-            self.news.rests(self.facts)
+        if not isinstance(step, End):
+            self._leave()
         return step
+
+    def _leave(self) -> None:
+        self.release()
+        if self.facts.lease is not None and not self.facts.left:
+            # Where this cannot be written the session counts as one that died; nothing is lost.
+            with contextlib.suppress(ColonyError):
+                self.save(replace(self.facts, left=True))
+        self.news.rests(self.facts)
 
     def _to_the_end(self) -> Step:
         try:
             while True:
+                self._take_orders()
                 step = next_step(self.facts, self._now_ms())
-                if isinstance(step, End | Rest):
-                    if isinstance(step, End):
-                        self._end(step)
+                if isinstance(step, End):
+                    self._end(step)
+                if isinstance(step, End | Rest | Parked):
                     return step
-                self._stop_if_asked()
+                if self._stops() and (parked := self._stop()) is not None:
+                    return parked
                 try:
                     _STEPS[type(step)](self, step)
                 except Spoiled as spoiled:
                     self._spoiled(spoiled)
+                except _StopAsked:
+                    continue
+                if isinstance(step, Park | TellPark) and (park := self._untold()) is not None:
+                    return Parked(park)
         except NotFound:
             if self.facts.lease is None:
                 raise
             return self._gone()
 
+    def _untold(self) -> ParkFacts | None:
+        """The pause that nobody could be told of: it holds all the same."""
+        park = self.facts.parked
+        return park if park and not park.told and self.facts.lost is None else None
+
+    def _take_orders(self) -> None:
+        """What a person asked for goes on record; the signal that came with it is heard."""
+        asked = self.bench.orders.of(self.facts.session)
+        if asked is None:
+            return
+        self._heard = self.bench.place.signals.count
+        if self.facts.occasion is None and self.facts.lease is not None:
+            self.save(replace(self.facts, asked=asked))
+        self.bench.orders.done(self.facts.session)
+
+    def _stop(self) -> Parked | None:
+        """The first stop: what is held is parked, what is being posted stays in the outbox."""
+        facts, signals = self.facts, self.bench.place.signals
+        if signals.count - self._heard > 1:
+            raise Interrupted(facts, int(signals.first or 15))
+        if facts.lease is None or facts.occasion is not None or facts.lost is not None:
+            raise Stopped(facts)
+        self._tenure.release(quick=True)
+        self.park(Park("stop", self._now_ms()))
+        park = self.facts.parked
+        return None if park is None else Parked(park)
+
     def regain(self) -> None:
         """Hold the lease of the facts from now on; where it is lost, that is written down."""
         self.release()
         try:
+            if self.facts.parked is not None:
+                history = patiently(self.holder, self._read, ANSWER_S)
+                self.save(parking.still_parked(self.facts, history))
+                return
             found = regain(self.holder, self.facts)
         except NotFound:
             self._gone()
@@ -145,6 +205,9 @@ class Session:
         else:
             self.save(replace(self.facts, lease=found.lease, lost=None))
             self.hold(found)
+
+    def _read(self) -> History:
+        return self.holder.tracker.ticket(self.holder.ref)
 
     def save(self, facts: Facts) -> None:
         """Write the facts down; from here on they are what the session is."""
@@ -156,18 +219,10 @@ class Session:
 
     def hold(self, held: Hold) -> None:
         """Keep this lease alive from now on."""
-        self.release()
-        self._written = held.lease
-        heartbeat_ms, wake = self.facts.setup.heartbeat_ms, self.bench.place.signals.wake
-        self._keeper = Keeper(
-            self.holder, held.lease, held.trusted_s, heartbeat_ms, wake, self.news.tell
-        )
-        self._keeper.start()
+        self._tenure.keep(held, self.facts.setup.heartbeat_ms)
 
     def release(self) -> None:
-        if self._keeper is not None:
-            self._keeper.stop()
-            self._keeper = None
+        self._tenure.release()
 
     # --- the steps ---------------------------------------------------------------------------
 
@@ -201,18 +256,22 @@ class Session:
         self._part_over(part, settle_part(self.bench.place, part, run))
 
     def run_part(self, step: RunPart) -> None:
-        if self._keeper is not None and self._keeper.over():
+        if self._tenure.over:
             # Lost, or out of trust while the tracker was silent: what is next depends on which.
             self.regain()
             return
         place, facts = self.bench.place, self.facts
-        facts = part_started(facts, step.kind, self.bench.chance.uuid4(), self._now_ms())
+        conversation = step.resumes or self.bench.chance.uuid4()
+        resumes = bool(step.resumes)
+        facts = part_started(facts, step.kind, conversation, self._now_ms(), resumes=resumes)
         part = facts.parts[-1]
         if step.kind == "check":
             run = controller_run(self.bench, facts, part, report_of(self.bench, self.facts))
         else:
-            run = worker_run(self.bench, facts, part)
+            run = worker_run(self.bench, facts, part, self._since(part))
         self.save(facts)
+        if part.kind in ("finalize", "fix"):
+            self.bench.emit(telling.finalize(facts, part))
         self.bench.emit(telling.part(facts, part, run.agent.name))
         follower = self.news.follow(run.agent, part)
 
@@ -226,6 +285,21 @@ class Session:
             self.bench.doing(None)
         self._part_over(part, ended)
 
+    def _since(self, part: PartFacts) -> Since:
+        """What people wrote since the brief, for a worker that goes on. A tracker that does not
+        answer keeps nobody from working."""
+        if part.kind != "work" or not part.resumes:
+            return Since()
+        names, project = self.bench.view.creator_names, self.facts.ticket.project
+        try:
+            history = patiently(self.holder, self._read, NEWS_S)
+            people = people_in(self.holder.tracker, names, project)
+        except (_StopAsked, NotFound):
+            raise
+        except ColonyError:
+            return Since()
+        return Since(posting.later_comments(history, self.facts.brief_event), people)
+
     def _show(self, part: PartFacts, follower: Follower) -> None:
         follower.look()
         self.news.looked(self.facts, follower)
@@ -238,82 +312,29 @@ class Session:
 
     def _look(self) -> Cause | None:
         """Between two waits: write down a renewal; end the part where the lease is not ours."""
-        keeper = self._keeper
-        if keeper is not None:
-            if keeper.lease != self._written:
-                self._written = keeper.lease
-                self.save(replace(self.facts, lease=keeper.lease))
-            if keeper.over() and not (
-                keeper.lost == "moved" and self.facts.parts[-1].kind == "check"
-            ):
-                return "lease"
-        return "stop" if self.bench.place.signals.count else None
+        renewed = self._tenure.renewed()
+        if renewed is not None:
+            self.save(replace(self.facts, lease=renewed))
+        moved = self._tenure.lost == "moved" and self.facts.parts[-1].kind == "check"
+        if self._tenure.over and not moved:
+            return "lease"
+        return "stop" if self._stops() or self.bench.orders.of(self.facts.session) else None
 
     def _part_over(self, part: PartFacts, ended: Ended) -> None:
         facts = part_ended(self.facts, part.number, ended)
-        if self._keeper is not None and self._keeper.lost in ("moved", "taken"):
-            facts = replace(facts, lost=self._keeper.lost)
+        if self._tenure.lost in ("moved", "taken"):
+            facts = replace(facts, lost=self._tenure.lost)
         self.save(facts)
         for line in telling.part_over(self.facts, part.number, ended):
             self.bench.emit(line)
 
     def _spoiled(self, spoiled: Spoiled) -> None:
-        """What was changed behind our back counts for nothing; the session goes on without it."""
-        facts = self.facts
-        last = facts.parts[-1]
-        problems = (str(spoiled),)
-        self.bench.emit(telling.spoiled(facts, str(spoiled)))
-        if spoiled.name == VERDICT:
-            self.save(check_again(facts))
-        elif spoiled.name == f"{last.folder}/{ANSWER}" and last.kind == "check":
-            unread = VerdictFacts(last.number, "", valid=False, problems=problems)
-            self.save(replace(facts, verdict=unread))
-        else:
-            worked = [part for part in facts.parts if part.kind != "check"]
-            unread_report = ReportFacts(worked[-1].number, "", valid=False, problems=problems)
-            self.save(replace(facts, report=unread_report, verdict=None))
+        self.bench.emit(telling.spoiled(self.facts, str(spoiled)))
+        self.save(without(self.facts, spoiled))
 
     def validate(self, step: Validate) -> None:
-        part = self.facts.parts[step.part - 1]
-        raw = kept(self.bench.place.folder, f"{part.folder}/{ANSWER}", part.answer_sha256)
-        data = load_json(raw.decode("utf-8", "replace"))
-        if part.kind == "check":
-            self._validate_verdict(part, data, raw)
-        else:
-            self._validate_report(part, data, raw)
-
-    def _validate_report(self, part: PartFacts, data: Any, raw: bytes) -> None:
-        found = (
-            data
-            if isinstance(data, Problems)
-            else read_report(data, expected(self.facts), self.bench.report.check)
-        )
-        sha256 = self.bench.place.folder.write(REPORT, raw)
-        if isinstance(found, Problems):
-            report = ReportFacts(part.number, sha256, valid=False, problems=found.lines)
-        else:
-            report = ReportFacts(part.number, sha256, valid=True, complete=found.complete)
-        self.save(replace(self.facts, report=report))
-        for line in telling.report(self.facts):
-            self.bench.emit(line)
-
-    def _validate_verdict(self, part: PartFacts, data: Any, raw: bytes) -> None:
-        report = report_of(self.bench, self.facts)
-        found = (
-            data
-            if isinstance(data, Problems)
-            else read_verdict(data, report, self.bench.verdict.check)
-        )
-        sha256 = self.bench.place.folder.write(VERDICT, raw)
-        if isinstance(found, Problems):
-            verdict = VerdictFacts(part.number, sha256, valid=False, problems=found.lines)
-            self.save(replace(self.facts, verdict=verdict))
-            lines = telling.refused_verdict(self.facts)
-        else:
-            ruled = rule(found, report)
-            verdict = VerdictFacts(part.number, sha256, True, ruled.passed, ruled.overruled)
-            self.save(replace(self.facts, verdict=verdict))
-            lines = telling.verdict(self.facts, found, ruled)
+        facts, lines = validated(self.bench, self.facts, self.facts.parts[step.part - 1])
+        self.save(facts)
         for line in lines:
             self.bench.emit(line)
 
@@ -328,9 +349,7 @@ class Session:
                 self.bench.emit(line)
 
     def compose(self, step: Compose) -> None:
-        history = patiently(
-            self.holder, lambda: self.holder.tracker.ticket(self.holder.ref), posting.PATIENCE_S
-        )
+        history = patiently(self.holder, self._read, posting.PATIENCE_S)
         known = frozenset(self.bench.view.registry.projects)
         judged = judged_of(self.bench, self.facts)
         ruled = judged[1] if judged else None
@@ -342,6 +361,24 @@ class Session:
         effect, line = posting.send(self.holder, sending, step.effect)
         self.save(effect_done(self.facts, effect))
         self.bench.emit(line)
+
+    def park(self, step: Park) -> None:
+        """The box is empty. From here on the session is parked, whether it can be told or not."""
+        self.release()
+        offset = self.bench.offset_minutes(step.resume_ms)
+        park = parking.park_facts(self.holder, self.facts, step, offset)
+        self.save(replace(park_changed(self.facts, park), asked=None))
+        self.save(parking.told(self.holder, self.facts, park, quick=step.reason == "stop"))
+
+    def tell_park(self, step: TellPark) -> None:
+        self.save(parking.told(self.holder, self.facts, step.park, quick=False))
+
+    def resume(self, step: Resume) -> None:
+        self.save(parking.to_go_on(self.holder, self.facts, step.park))
+        facts, held = parking.gone_on(self.holder, self.facts)
+        self.save(facts)
+        if held is not None:
+            self.hold(held)
 
     def wait(self, step: Wait) -> None:
         while (left_ms := step.until_ms - self._now_ms()) > 0:
@@ -365,11 +402,11 @@ class Session:
 
     def _pause(self, seconds: float) -> None:
         self.bench.place.signals.wait(seconds)
-        self._stop_if_asked()
+        if self._stops():
+            raise _StopAsked
 
-    def _stop_if_asked(self) -> None:
-        if self.bench.place.signals.count:
-            raise Stopped(self.facts)
+    def _stops(self) -> bool:
+        return self.bench.place.signals.count > self._heard
 
 
 _STEPS: Final[Mapping[type, Callable[[Session, Any], None]]] = {
@@ -377,6 +414,9 @@ _STEPS: Final[Mapping[type, Callable[[Session, Any], None]]] = {
     Settle: Session.settle,
     RunPart: Session.run_part,
     Validate: Session.validate,
+    Park: Session.park,
+    TellPark: Session.tell_park,
+    Resume: Session.resume,
     Compose: Session.compose,
     Send: Session.send,
     Wait: Session.wait,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Final, Literal, Protocol
 
 from colony.coding.protocol import CodingAgent
 from colony.core.lines import Json, Line
@@ -29,6 +30,37 @@ class Schema:
     check: Check
 
 
+Asked = Literal["stop", "park"]
+
+
+class Orders(Protocol):
+    """What a person at this host wants of a session, left where its process looks for it."""
+
+    def of(self, session: str) -> Asked | None: ...
+
+    def done(self, session: str) -> None:
+        """It is on record with the session: the order is taken away."""
+        ...
+
+
+class NoOrders:
+    """Nobody asks for anything."""
+
+    def of(self, session: str) -> Asked | None:
+        del session
+        return None
+
+    def done(self, session: str) -> None:
+        del session
+
+
+NO_ORDERS: Final = NoOrders()
+
+
+def _utc(_: int) -> int:
+    return 0
+
+
 @dataclass(frozen=True, slots=True)
 class Bench:
     """Everything but the session's own facts."""
@@ -48,3 +80,6 @@ class Bench:
     emit: Emit
     doing: ShowDoing
     """For a person who waits; shows nothing where nobody looks."""
+    orders: Orders = NO_ORDERS
+    offset_minutes: Callable[[int], int] = _utc
+    """Of the reader's time zone at a moment (ms), east of UTC."""

@@ -154,10 +154,11 @@ class Keeper:
     def start(self) -> None:
         self._thread.start()
 
-    def stop(self) -> None:
-        """No renewal is sent after this."""
+    def stop(self, within_s: float | None = None) -> None:
+        """No renewal is begun after this. One that is under way is waited for, `within_s` seconds
+        at most."""
         self._stop.set()
-        self._thread.join()
+        self._thread.join(within_s)
 
     def over(self) -> bool:
         """The lease is lost, or can no longer be trusted to be ours."""

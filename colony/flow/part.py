@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -21,7 +21,7 @@ from colony.host.launch import Command
 from colony.host.listeners import Listener, seen_listeners, stop_listeners
 from colony.host.process import Running, spawn
 from colony.host.signals import StopSignals
-from colony.host.streams import STREAM, stream_lines
+from colony.host.streams import STREAM, size_of, stream_lines
 from colony.host.sweep import Swept, sweep
 
 SLICE_S: Final = 1.0
@@ -48,6 +48,13 @@ class PartRun:
     """Test credentials in `env`: masked in what is kept of the answer."""
     cwd: Path
     ports: tuple[int, int]
+    tmp: str
+    """Its scratch space in the run folder: one path for all runs of an agent session, since what
+    the agent tells the model of it must not change."""
+    stall_s: int = 0
+    """Without a word for so long it is stopped; 0: never."""
+    refused_before: str = ""
+    """`refusal_of` the run that this one goes on from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +84,7 @@ def run_part(place: Place, part: PartFacts, run: PartRun, watch: Watch) -> Ended
     try:
         folder = place.folder.folder(part.folder)
         config = place.folder.folder("agent")
-        tmp = place.folder.folder(f"tmp/{part.number}")
+        tmp = place.folder.folder(run.tmp)
     except Refused as error:
         # An earlier part put something else in their place.
         told = (f"cannot use its folders: {error.line}",)
@@ -91,7 +98,7 @@ def run_part(place: Place, part: PartFacts, run: PartRun, watch: Watch) -> Ended
         stdout=folder / STREAM,
         stderr=folder / STDERR,
     )
-    begun = _Begun(place.clock.boot_s(), run)
+    begun = _Begun(place.clock.boot_s(), run, folder / STREAM)
     left = sweep(place.folder.session, place.clock)
     try:
         with spawn(command, place.containment) as running:
@@ -103,8 +110,8 @@ def run_part(place: Place, part: PartFacts, run: PartRun, watch: Watch) -> Ended
     except NoBox:
         return Ended(Turn(), Exit(), Ending.NO_BOX, None, place.clock.wall_ms())
     finally:
-        cleanup = (*map(_swept, left), *_clean_up(place, begun), *_without_tmp(place, part))
-    known = Known(out_of_memory=out_of_memory)
+        cleanup = (*map(_swept, left), *_clean_up(place, begun), *_without_tmp(place, run))
+    known = Known(out_of_memory=out_of_memory, refused_before=run.refused_before)
     return read_part(place, part, run, (exit_, cause, known), cleanup)
 
 
@@ -113,8 +120,9 @@ def settle_part(place: Place, part: PartFacts, run: PartRun) -> Ended:
 
     Listeners are left alone: since then anybody may have begun to listen on these ports.
     """
-    cleanup = (*_sweep(place), *_without_tmp(place, part))
-    return read_part(place, part, run, (Exit(), None, NOTHING_MORE), cleanup)
+    cleanup = (*_sweep(place), *_without_tmp(place, run))
+    known = replace(NOTHING_MORE, refused_before=run.refused_before)
+    return read_part(place, part, run, (Exit(), None, known), cleanup)
 
 
 @dataclass(slots=True)
@@ -123,14 +131,34 @@ class _Begun:
 
     since_s: float
     run: PartRun
+    stream: Path
     listening: tuple[Listener, ...] = ()
     """What listened on the session's ports when it was last looked at."""
+
+
+class Silence:
+    """How long a stream has not grown. Who talks is never stalled, however slow the work is."""
+
+    def __init__(self, stream: Path, clock: Clock, limit_s: int) -> None:
+        self._stream = stream
+        self._clock = clock
+        self._limit_s = limit_s
+        self._size = -1
+        self._since_s = clock.boot_s()
+
+    def too_long(self) -> bool:
+        """To be asked now and then; True once nothing came for the limit."""
+        size = size_of(self._stream)
+        if size != self._size:
+            self._size, self._since_s = size, self._clock.boot_s()
+        return 0 < self._limit_s <= self._clock.boot_s() - self._since_s
 
 
 def _watched(
     place: Place, running: Running, begun: _Begun, watch: Watch
 ) -> tuple[Exit, Cause | None]:
     deadline_s = place.clock.boot_s() + begun.run.runner.timeout_s
+    silence = Silence(begun.stream, place.clock, begun.run.stall_s)
     while True:
         left_s = deadline_s - place.clock.boot_s()
         exit_ = running.wait(min(SLICE_S, max(0.0, left_s)), place.signals.fd)
@@ -141,6 +169,8 @@ def _watched(
         cause = watch.look()
         if cause is None and place.clock.boot_s() >= deadline_s:
             cause = "time"
+        if cause is None and silence.too_long():
+            cause = "stall"
         if cause is not None:
             return running.stop(STOP_GRACE_S), cause
 
@@ -153,10 +183,10 @@ def _clean_up(place: Place, begun: _Begun) -> tuple[str, ...]:
     return (*map(_listener, listeners), *map(_gone, gone), *_sweep(place))
 
 
-def _without_tmp(place: Place, part: PartFacts) -> tuple[str, ...]:
+def _without_tmp(place: Place, run: PartRun) -> tuple[str, ...]:
     """Remove the part's scratch space; what cannot be removed is told, and stops nothing."""
     try:
-        place.folder.remove_tree(f"tmp/{part.number}")
+        place.folder.remove_tree(run.tmp)
     except ColonyError as error:
         return (f"its scratch space stays: {error.line}",)
     return ()

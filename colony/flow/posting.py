@@ -13,7 +13,7 @@ from colony.core.lease import is_mine
 from colony.core.lines import Json, Line
 from colony.core.markers import Retry, Verdict, marker_of
 from colony.core.outbox import Closing, Effect, fill
-from colony.core.session import GONE, LATE, MOVED, Facts, Occasion
+from colony.core.session import GONE, LATE, MOVED, Facts, Occasion, why_no_report
 from colony.core.standing import Standing, standing_of
 from colony.core.ticket import Event, History, Ref
 from colony.core.verdict import Ruled
@@ -46,6 +46,7 @@ def closing_of(facts: Facts, history: History, known: frozenset[str]) -> Closing
         progress=facts.report is not None and facts.report.valid,
         later=later_comments(history, facts.brief_event),
         strangers=facts.strangers,
+        round=facts.round,
     )
 
 
@@ -94,18 +95,13 @@ def _effects(
         case Occasion.NO_VERDICT:
             return outbox.no_verdict(closing)
         case Occasion.NO_REPORT:
-            return outbox.no_report(closing, _without_report(facts))
+            return outbox.no_report(closing, why_no_report(facts))
+        case Occasion.STOPPED:
+            return outbox.no_report(closing, Ending.STOPPED)
         case Occasion.LATE:
             return outbox.late(closing)
         case _:
             assert_never(occasion)
-
-
-def _without_report(facts: Facts) -> Ending:
-    """How the work ended that left no report, or one that cannot be used."""
-    last = [part for part in facts.parts if part.kind != "check"][-1]
-    assert last.ended is not None
-    return Ending.BAD_REPORT if last.ended is Ending.REPORT else last.ended
 
 
 # --- sending ---------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ from jinja2 import (
 from colony.core.brief import parts
 from colony.core.brief.check import CheckFacts, check_values
 from colony.core.brief.facts import BriefFacts, Texts
+from colony.core.brief.resumed import AskedForReport, Resumed, report_values, resumed_values
 from colony.core.ticket import NAME_PATTERN
 from colony.errors import UsageProblem
 
@@ -81,6 +82,14 @@ class Templates:
     def controller_prompt(self, facts: CheckFacts) -> str:
         """Instructions, report, transcript and brief, for the session that checks."""
         return self._render("controller.md", check_values(facts)) + "\n"
+
+    def resumed(self, facts: Resumed) -> str:
+        """For an agent that goes on with its work after a pause."""
+        return self._render("resume.md", resumed_values(facts)) + "\n"
+
+    def asked_for_report(self, facts: AskedForReport) -> str:
+        """For an agent that is to report and to do nothing else."""
+        return self._render(f"{facts.kind}.md", report_values(facts)) + "\n"
 
     def _render(self, name: str, values: Mapping[str, object]) -> str:
         try:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import itertools
+import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 from colony.core.codec import CodecProblem, from_json
 from colony.core.ports import Range, free_ranges, show_range
 from colony.core.project import Project
-from colony.core.session import Facts, Rest, next_step
+from colony.core.session import Facts, Parked, Rest, next_step
 from colony.core.ticket import Ref
 from colony.errors import Busy
 from colony.host.ended import known_ended
@@ -68,20 +70,26 @@ def drop_unborn(runs: Path) -> None:
             folder.discard()
 
 
-def unfinished(runs: Path, ref: Ref, host: str) -> RunFolder | None:
-    """The run folder of the newest session on this ticket that was left behind here."""
-    mine = [facts for facts in left_behind(runs, host) if facts.ticket == ref]
+def unfinished(runs: Path, ref: Ref, host: str, session: str | None = None) -> RunFolder | None:
+    """The run folder of the newest session on this ticket that was left behind here, or of this
+    very `session`."""
+    mine = [
+        facts
+        for facts in left_behind(runs, host)
+        if facts.ticket == ref and session in (None, facts.session)
+    ]
     return RunFolder(runs / mine[-1].session) if mine else None
 
 
 def interrupted(runs: Path, host: str, now_ms: int) -> Facts | None:
-    """The oldest session left behind in the middle; one that rests with its result is not.
+    """The oldest session left behind in the middle; one that rests with its result is not, nor one
+    that is parked until later.
 
     One whose dev folder is gone cannot go on, and must not keep others from being started.
     """
     for facts in left_behind(runs, host):
-        resting = isinstance(next_step(facts, now_ms), Rest)
-        if not resting and Path(facts.setup.folder).is_dir():
+        waiting = isinstance(next_step(facts, now_ms), Rest | Parked)
+        if not waiting and Path(facts.setup.folder).is_dir():
             return facts
     return None
 
@@ -93,11 +101,26 @@ def folder_taken(registry: Registry, home: Path, ref: Ref) -> bool:
     return folder is not None and is_locked(folder)
 
 
-def taken_ports(runs: Path) -> Iterator[Range]:
-    """Port ranges of the sessions that live on this host: whose lock is held."""
+def parked_in(runs: Path, folder: str) -> Facts | None:
+    """The session that is parked in this dev folder: what it left there is still its own."""
+    for run in not_ended(runs):
+        facts = facts_of(run)
+        if not isinstance(facts, Facts) or facts.outcome is not None or facts.parked is None:
+            continue
+        if os.path.realpath(facts.setup.folder) == os.path.realpath(folder):
+            return facts
+    return None
+
+
+def taken_ports(runs: Path) -> Iterator[tuple[str, Range]]:
+    """Sessions that live on this host, whose lock is held, and their port ranges."""
     for folder in not_ended(runs):
         if is_locked(folder.lock) and isinstance(facts := facts_of(folder), Facts):
-            yield facts.setup.ports
+            yield facts.session, facts.setup.ports
+
+
+def _touched(own: Range, taken: Sequence[Range]) -> bool:
+    return any(not (own[1] < low or high < own[0]) for low, high in taken)
 
 
 @contextlib.contextmanager
@@ -107,9 +130,18 @@ def home_locked(home: Path) -> Iterator[None]:
         yield
 
 
-def a_range(runs: Path, pool: Range, size: int) -> Range:
-    """The lowest range of the pool that no live session has and whose ports can be bound."""
-    for block in free_ranges(pool, size, taken_ports(runs)):
+def a_range(runs: Path, pool: Range, size: int, again: Facts | None = None) -> Range:
+    """The lowest range of the pool that no live session has and whose ports can be bound.
+
+    `again`: of a session whose own range comes first, where it is still to be had. Its lock is
+    held by the caller, and so its range counts as taken by nobody else.
+    """
+    own = again.setup.ports if again is not None else None
+    session = again.session if again is not None else ""
+    taken = tuple(span for name, span in taken_ports(runs) if name != session)
+    free = free_ranges(pool, size, taken)
+    first = () if own is None or _touched(own, taken) else (own,)
+    for block in itertools.chain(first, free):
         if not busy_ports(block):
             return block
     raise Busy(f"no free range of {size} ports in {show_range(pool)}")

@@ -45,9 +45,7 @@ def work_on(outfit: Outfit, order: Order) -> Ended:
     place = outfit.settings.place
     for garbage in runs.unreadable(place.runs_dir):
         outfit.emit(Line("warning", f"— passed over: {garbage.reason}"))
-    folder = None
-    if not order.session:
-        folder = runs.unfinished(place.runs_dir, order.ref, place.host)
+    folder = runs.unfinished(place.runs_dir, order.ref, place.host, order.session)
     if folder is not None:
         return _go_on(outfit, order, folder)
     with _begun(outfit, order) as (bench, facts):
@@ -75,12 +73,26 @@ def _go_on(outfit: Outfit, order: Order, folder: RunFolder) -> Ended:
         facts = runs.facts_of(folder)
         if not isinstance(facts, Facts) or facts.outcome is not None:
             raise Busy(f"session {folder.session} was just taken up by another process")
+        facts = _with_ports(outfit, order, facts)
         bench = bench_of(outfit, facts, folder)
         posts = ", and posts its outcome" if facts.post or order.post else ""
         text = f"— {order.ref} goes on with session {facts.session} ({phase_of(facts)}){posts}"
         outfit.emit(Line("work.again", text, str(order.ref), facts.session))
         session, step = work.go_on(bench, facts, post=order.post)
         return ended(session.facts, step, "work")
+
+
+def _with_ports(outfit: Outfit, order: Order, facts: Facts) -> Facts:
+    """A session that may run an agent again gets ports again: its own where they are still free."""
+    if work.only_posts(facts):
+        return facts
+    place, settings = outfit.settings.place, outfit.settings.work
+    ports = order.ports
+    if ports is None:
+        with runs.home_locked(place.home):
+            pool, size = settings.port_pool, settings.ports_per_session
+            ports = runs.a_range(place.runs_dir, pool, size, facts)
+    return replace(facts, setup=replace(facts.setup, ports=ports))
 
 
 @contextlib.contextmanager
@@ -96,6 +108,9 @@ def _begun(outfit: Outfit, order: Order) -> Iterator[tuple[Bench, Facts]]:
             if asked.exists():
                 raise Refused(f"{asked}: the run folder exists already")
             runs.drop_unborn(place.runs_dir)
+            keeps = runs.parked_in(place.runs_dir, first.setup.folder)
+            if keeps is not None:
+                raise Busy(f"session {keeps.session} is parked in {keeps.setup.folder}")
             ports = order.ports or runs.a_range(
                 place.runs_dir, settings.port_pool, settings.ports_per_session
             )

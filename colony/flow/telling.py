@@ -5,15 +5,38 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from colony.core.endings import BELONGS
+from colony.core.endings import BELONGS, Ending
 from colony.core.lines import Line, clip
 from colony.core.markers import utc
 from colony.core.ports import show_range
-from colony.core.session import Ended, Facts, PartFacts
+from colony.core.session import Ended, Facts, PartFacts, PartKind
 from colony.core.turn import Turn
 from colony.core.verdict import Ruled, Verdict
 
 FINDINGS_MAX: Final = 40
+
+CLEANUP: Final[dict[PartKind, str]] = {
+    "work": "work.cleanup",
+    "finalize": "finalize.cleanup",
+    "fix": "finalize.cleanup",
+    "check": "controller.cleanup",
+}
+USAGE: Final[dict[PartKind, str]] = {
+    "work": "usage",
+    "finalize": "finalize.usage",
+    "fix": "finalize.usage",
+    "check": "controller.usage",
+}
+WHY: Final[dict[Ending, str]] = {
+    Ending.OUT_OF_STEPS: "the worker ran out of steps",
+    Ending.OUT_OF_TIME: "the worker ran out of time",
+    Ending.STALLED: "the worker was silent for too long",
+    Ending.NEAR_LIMIT: "the account is near its limit",
+    Ending.NO_REPORT: "the worker gave no report",
+    Ending.BAD_REPORT: "the worker had its report refused",
+    Ending.REPORT: "the worker had its report refused",
+}
+"""Why the report is asked for."""
 
 
 def leased(facts: Facts) -> Line:
@@ -27,22 +50,51 @@ def part(facts: Facts, one: PartFacts, agent: str) -> Line:
     checking = one.kind == "check"
     runner = facts.setup.runner(one.kind)
     ports = show_range(facts.setup.ports)
+    again = " again" if one.resumes and one.kind == "work" else ""
     text = (
-        f"{one.kind} by {agent} ({clip(runner.model, 60)}) · up to {runner.max_turns} steps,"
+        f"{one.kind}{again} by {agent} ({clip(runner.model, 60)}) · up to {runner.max_turns} steps,"
         f" {runner.timeout_s} s" + ("" if checking else f" · ports {ports}")
     )
     kind = "controller.part" if checking else "work.part"
     return _line(facts, kind, text, part=one.number, agent=agent, model=runner.model, ports=ports)
 
 
+def finalize(facts: Facts, one: PartFacts) -> Line:
+    """A part begins that only asks for the report."""
+    why = WHY.get(_before(facts, one), "it was stopped")
+    what = "to put its report right" if one.kind == "fix" else "for its report"
+    text = f"— {why}; its session {one.agent_session} is asked once {what}"
+    return _line(facts, "work.finalize", text, part=one.number)
+
+
+def _before(facts: Facts, one: PartFacts) -> Ending:
+    before = [part for part in facts.worked if part.number < one.number]
+    return before[-1].ended or Ending.STOPPED if before else Ending.STOPPED
+
+
 def part_over(facts: Facts, number: int, ended: Ended) -> Iterator[Line]:
     """A part has ended: what it cost, and what a person should know of it."""
     one = facts.parts[number - 1]
-    checking = one.kind == "check"
     for told in one.cleanup:
-        yield _line(facts, "controller.cleanup" if checking else "work.cleanup", told)
+        yield _line(facts, CLEANUP[one.kind], told)
     yield from _mode_warning(facts, one)
     yield _usage(facts, one, ended.turn)
+    if one.resumes:
+        yield _resumed_cost(facts, one)
+    if one.kind in ("finalize", "fix") and not one.answer_sha256:
+        yield _line(facts, "work.finalize", f"FAILED — no report: {one.ended}", part=number)
+
+
+def _resumed_cost(facts: Facts, one: PartFacts) -> Line:
+    """Of a resumed part the agent reports what its whole session has cost so far."""
+    kind = "resume.cost" if one.kind == "work" else "finalize.cost"
+    total = one.total_cost_usd
+    told = (
+        f"the agent reports ${total:.4f} for its whole session" if total is not None else "untold"
+    )
+    part = f"${one.cost_usd:.4f}" if one.cost_known else "unknown"
+    text = f"{part} for this part ({told})"
+    return _line(facts, kind, text, part=one.number, costUsd=one.cost_usd, totalUsd=total)
 
 
 def _mode_warning(facts: Facts, one: PartFacts) -> Iterator[Line]:
@@ -74,7 +126,7 @@ def _usage(facts: Facts, one: PartFacts, turn: Turn) -> Line:
         text += f" — {problem}"
     return _line(
         facts,
-        "controller.usage" if one.kind == "check" else "usage",
+        USAGE[one.kind],
         text,
         part=one.number,
         costUsd=one.cost_usd,

@@ -14,6 +14,8 @@ from colony.core.session import (
     Setup,
     Step,
     check_again,
+    go_on_now,
+    taken_up,
 )
 from colony.errors import Busy, Refused, Unreachable
 from colony.flow.advance import Session
@@ -79,11 +81,17 @@ def rehearse(bench: Bench, facts: Facts) -> str:
     return bench.sources.templates.brief(made)
 
 
-def run(bench: Bench, facts: Facts) -> tuple[Session, Step]:
-    """Advance a session whose run folder's lock is held. The dev folder is locked meanwhile."""
+def run(bench: Bench, facts: Facts, *, again: bool = False) -> tuple[Session, Step]:
+    """Advance a session whose run folder's lock is held. The dev folder is locked meanwhile.
+
+    `again`: another process had it before.
+    """
     session = Session(bench, facts)
     try:
         with dev_folder(facts), _keeping(session):
+            if again and facts.outcome is None:
+                # Counted before it is tried: what kills its process is not tried without end.
+                session.save(taken_up(facts))
             if facts.lease is not None and facts.outcome is None:
                 session.regain()
             return session, session.advance()
@@ -113,7 +121,7 @@ def _keeping(session: Session) -> Iterator[None]:
 def only_posts(facts: Facts) -> bool:
     """What is left of the session runs no agent: it needs neither folder nor credentials."""
     judged = facts.verdict is not None and facts.verdict.valid
-    return facts.occasion is not None or judged
+    return facts.occasion is not None or judged or facts.asked == "stop"
 
 
 @contextlib.contextmanager
@@ -128,8 +136,11 @@ def dev_folder(facts: Facts) -> Iterator[None]:
 
 
 def go_on(bench: Bench, facts: Facts, *, post: bool) -> tuple[Session, Step]:
-    """Go on with an unfinished session, with leave to post where it is given now."""
-    return run(bench, replace(facts, post=facts.post or post))
+    """Go on with an unfinished session, now, with leave to post where it is given now."""
+    facts = replace(facts, post=facts.post or post)
+    if facts.asked is None:
+        facts = go_on_now(facts, bench.place.clock.wall_ms())
+    return run(bench, facts, again=True)
 
 
 def check(bench: Bench, facts: Facts, *, post: bool, again: bool) -> tuple[Session, Step]:
@@ -143,6 +154,7 @@ def check(bench: Bench, facts: Facts, *, post: bool, again: bool) -> tuple[Sessi
     _need_report(bench, facts)
     if facts.occasion is None and (again or facts.verdict is None or not facts.verdict.valid):
         facts = check_again(facts)
+    facts = taken_up(go_on_now(facts, bench.place.clock.wall_ms()))
     session = Session(bench, replace(facts, post=post))
     with dev_folder(facts), _keeping(session):
         session.tell_verdict()

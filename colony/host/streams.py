@@ -49,6 +49,14 @@ def new_lines(path: Path, since: int) -> tuple[tuple[str, ...], int]:
     return tuple(data[: end - 1].decode("utf-8", "replace").split("\n")), since + end
 
 
+def size_of(path: Path) -> int:
+    """Bytes of a stream so far; 0 where there is none. No link is followed."""
+    try:
+        return path.lstat().st_size
+    except OSError:
+        return 0
+
+
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[IO[bytes] | None]:
     try:

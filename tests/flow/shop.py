@@ -312,6 +312,7 @@ class Shop:
             ttl_ms=TTL_MS,
             heartbeat_ms=TTL_MS // 2,
             sandbox="off",
+            finalize_max_turns=0,
         )
         return replace(made, **changes)
 

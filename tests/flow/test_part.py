@@ -19,7 +19,6 @@ from shop import HOST, ROOT, Shop, verdict, worker
 
 from colony.core.endings import Ending
 from colony.core.session import Outcome
-from colony.flow.advance import Stopped
 from colony.host.clock import SystemClock
 from colony.host.identity import pids
 from colony.host.signals import StopSignals
@@ -280,7 +279,8 @@ def test_renewals_are_written_down_while_it_runs(shop: Shop) -> None:
 
 
 def test_a_stop_ends_the_part_and_keeps_the_session(shop: Shop) -> None:
-    shop.play(work=[{"when": "an earlier start", "then": worker(), "otherwise": [{"hang": True}]}])
+    again = {"when": "an earlier start", "then": worker(), "otherwise": [{"hang": True}]}
+    shop.play(work=[again], resume=worker())
     session = shop.new().session
     with StopSignals() as signals:
         shop.signals = signals
@@ -290,9 +290,10 @@ def test_a_stop_ends_the_part_and_keeps_the_session(shop: Shop) -> None:
             if moment == "after" and parts and parts[-1].process and not signals.count:
                 os.kill(os.getpid(), signal.SIGTERM)
 
-        with pytest.raises(Stopped, match=f"{session} is kept"):
-            shop.go(session, saved=saved)
+        ended = shop.go(session, saved=saved)
     shop.signals = None
+    assert (ended.line.kind, ended.exit_code) == ("parked", 0)
+    assert f"{session} is kept" in ended.line.text
     facts = shop.facts(session)
     assert [part.ended for part in facts.parts] == [Ending.STOPPED]
     assert (facts.outcome, shop.state) == (None, "progress")
@@ -351,7 +352,7 @@ def test_stopped_from_outside_it_is_down_within_three_seconds_and_goes_on_next_t
     """F12, F15: the whole program, with an agent that obeys SIGTERM and one that does not."""
     deaf = [{"ignore_term": True}] if agent == "deaf" else []
     waits = [*deaf, {"daemon": f"sleep {MARK}"}, {"run": f"sleep {MARK}"}]
-    on_file.play(work=[{"when": "an earlier start", "then": worker(), "otherwise": waits}])
+    on_file.play(work=waits, resume=worker())
     with colony_work(on_file) as first:
         until(lambda: len(asleep()) >= 2)
         stopped_s = CLOCK.boot_s()
@@ -367,7 +368,7 @@ def test_stopped_from_outside_it_is_down_within_three_seconds_and_goes_on_next_t
 def test_killed_while_its_part_runs_the_part_dies_and_the_session_goes_on(on_file: Shop) -> None:
     """F3, F4: SIGKILL to Colony; nothing of the agent outlives it."""
     waits = [{"daemon": f"exec setsid sleep {MARK}"}, {"run": f"sleep {MARK}"}]
-    on_file.play(work=[{"when": "an earlier start", "then": worker(), "otherwise": waits}])
+    on_file.play(work=waits, resume=worker())
     with colony_work(on_file) as first:
         until(lambda: len(asleep()) >= 2)
         first.kill()

@@ -9,8 +9,8 @@ from typing import Final
 from colony.core.endings import Cause, Ending, Exit
 from colony.core.lines import clip
 from colony.core.outbox import Effect
-from colony.core.session.facts import Facts, PartFacts, PartKind
-from colony.core.turn import Turn
+from colony.core.session.facts import Facts, ParkFacts, PartFacts, PartKind
+from colony.core.turn import Turn, part_cost
 
 DENIALS_MAX: Final = 100
 """Denials of a part that are kept one by one."""
@@ -20,13 +20,15 @@ ENTRY_MAX: Final = 300
 """Characters of one of them."""
 
 
-def part_started(facts: Facts, kind: PartKind, agent_session: str, now_ms: int) -> Facts:
+def part_started(
+    facts: Facts, kind: PartKind, agent_session: str, now_ms: int, *, resumes: bool = False
+) -> Facts:
     """A part that is about to be spawned."""
     part = PartFacts(
         number=len(facts.parts) + 1,
         kind=kind,
         agent_session=agent_session,
-        resumes=False,
+        resumes=resumes,
         started_ms=now_ms,
     )
     return replace(facts, parts=(*facts.parts, part))
@@ -65,7 +67,7 @@ def part_ended(facts: Facts, number: int, end: Ended) -> Facts:
         for each in facts.parts
         if each.agent_session == part.agent_session and each.number < number
     )
-    known = turn.total_cost_usd is not None
+    cost_usd = part_cost(turn, seen)
     return part_changed(
         facts,
         replace(
@@ -76,8 +78,8 @@ def part_ended(facts: Facts, number: int, end: Ended) -> Facts:
             exit_code=end.exit.code,
             exit_signal=end.exit.signal,
             steps=turn.turns,
-            cost_usd=max(0.0, (turn.total_cost_usd or 0.0) - seen) if known else 0.0,
-            cost_known=known,
+            cost_usd=cost_usd or 0.0,
+            cost_known=cost_usd is not None,
             total_cost_usd=turn.total_cost_usd,
             usage=turn.usage,
             models=_first(turn.models, ENTRIES_MAX),
@@ -86,7 +88,47 @@ def part_ended(facts: Facts, number: int, end: Ended) -> Facts:
             limit_until_ms=turn.limit.until_ms if turn.limit else None,
             answer_sha256=end.answer_sha256,
             cleanup=_first(end.cleanup, ENTRIES_MAX),
+            met=turn.agent_session == part.agent_session,
         ),
+    )
+
+
+def park_changed(facts: Facts, park: ParkFacts) -> Facts:
+    """The facts with this pause in the place of the one with its number, or as the newest."""
+    earlier = tuple(each for each in facts.parks if each.number < park.number)
+    return replace(facts, parks=(*earlier, park), asked=None if park.told else facts.asked)
+
+
+def go_on_now(facts: Facts, now_ms: int) -> Facts:
+    """A person wants a parked session to go on, whatever its time."""
+    park = facts.parked
+    if park is None:
+        return replace(facts, asked=None)
+    return park_changed(facts, replace(park, resume_ms=min(park.resume_ms, now_ms)))
+
+
+def taken_up(facts: Facts) -> Facts:
+    """Another process goes on with it; whether the last one died without a part is counted.
+
+    A death during a part is that part's own ending.
+    """
+    running = any(part.ended is None for part in facts.parts)
+    died = not facts.left and not running and facts.outcome is None
+    return replace(facts, left=False, deaths=facts.deaths + died)
+
+
+def salvaged(facts: Facts) -> Facts:
+    """The ended session once more, only for its report; what its first end wrote stays."""
+    return replace(
+        facts,
+        salvaged_after=len(facts.parts),
+        round=facts.round + 1,
+        occasion=None,
+        outbox=(),
+        outcome=None,
+        ended_ms=None,
+        lost=None,
+        deaths=0,
     )
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final, Literal
 
 from colony.core.endings import Cause, Ending
 from colony.core.outbox import Effect
+from colony.core.texts.lease import ParkReason
 from colony.core.ticket import Ref
 from colony.core.turn import Usage
 
@@ -42,6 +43,9 @@ class Outcome(StrEnum):
 
 class Occasion(StrEnum):
     """Why the outbox is rendered."""
+
+    STOPPED = "stopped"
+    """A person asked for the end of the session."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -81,10 +85,24 @@ class Setup:
     ttl_ms: int
     heartbeat_ms: int
     sandbox: Literal["on", "off"]
+    finalize_max_turns: int = 8
+    """Steps of a part that is only asked for the report; 0: there is none."""
+    finalize_timeout_s: int = 600
+    stall_s: int = 1200
+    """Without a word for so long a part is stopped; 0: never."""
+    crash_resumes: int = 2
+    """Times that the session is taken up again after a process of it died."""
 
     def runner(self, kind: PartKind) -> Runner:
         """How parts of this kind are run."""
-        return self.controller if kind == "check" else self.worker
+        match kind:
+            case "check":
+                return self.controller
+            case "finalize" | "fix":
+                turns, seconds = self.finalize_max_turns, self.finalize_timeout_s
+                return replace(self.worker, max_turns=turns, timeout_s=seconds)
+            case "work":
+                return self.worker
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +132,7 @@ class PartFacts:
     kind: PartKind
     agent_session: str
     resumes: bool
+    """It goes on with the agent session of an earlier part."""
     started_ms: int
     process: ProcessFacts | None = None
     ended_ms: int | None = None
@@ -133,11 +152,34 @@ class PartFacts:
     answer_sha256: str = ""
     """Of the structured answer in the part's folder; empty: there was none."""
     cleanup: tuple[str, ...] = ()
+    met: bool = False
+    """The agent named its session: it can be asked to go on with it."""
 
     @property
     def folder(self) -> str:
         """Where its files lie in the run folder."""
         return f"parts/{self.number}-{self.kind}"
+
+
+@dataclass(frozen=True, slots=True)
+class ParkFacts:
+    """One pause of a session that keeps its lease. Everything is on disk before it is told."""
+
+    number: int
+    reason: ParkReason
+    after: int
+    """Number of the part after which it came; 0: before the first."""
+    resume_ms: int
+    """When the session may go on."""
+    until_ms: int
+    """Until when its lease lives meanwhile."""
+    text: str
+    """The comment that tells it."""
+    told: bool = False
+    """The comment is in the ticket, or there is nobody to tell any more."""
+    again_until_ms: int | None = None
+    """It goes on: the lease as the line says that tells so."""
+    over: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +225,17 @@ class Facts:
     lost: Literal["moved", "taken"] | None = None
     """The lease is no longer this session's: a person moved the ticket, or somebody took it."""
     parts: tuple[PartFacts, ...] = ()
+    parks: tuple[ParkFacts, ...] = ()
+    asked: Literal["stop", "park"] | None = None
+    """What a person asked for and has not happened yet."""
+    left: bool = False
+    """The last process left it in order; one that died did not say so."""
+    deaths: int = 0
+    """Processes that died while no part ran."""
+    salvaged_after: int | None = None
+    """Number of the part after which it was taken up only to get its report written."""
+    round: int = 1
+    """Counts its endings: what an earlier one wrote has other keys."""
     report: ReportFacts | None = None
     verdict: VerdictFacts | None = None
     checks_from: int = 0
@@ -191,6 +244,16 @@ class Facts:
     outbox: tuple[Effect, ...] = ()
     outcome: Outcome | None = None
     ended_ms: int | None = None
+
+    @property
+    def parked(self) -> ParkFacts | None:
+        """The pause that it is in."""
+        return self.parks[-1] if self.parks and not self.parks[-1].over else None
+
+    @property
+    def worked(self) -> tuple[PartFacts, ...]:
+        """The parts of the worker."""
+        return tuple(part for part in self.parts if part.kind != "check")
 
     @property
     def cost_usd(self) -> float:

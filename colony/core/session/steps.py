@@ -19,16 +19,19 @@ from colony.core.session.facts import (
     Facts,
     Occasion,
     Outcome,
+    ParkFacts,
     PartFacts,
     PartKind,
 )
+from colony.core.session.follows import BROKEN, FOLLOWS, INTERRUPTED, park_reason, resume_ms
+from colony.core.texts.lease import ParkReason
 
 CHECK_TRIES: Final = 3
 """Times the controller is started before a session ends without a verdict."""
 CHECK_BACKOFF_MS: Final = (10_000, 60_000)
 """Pause before the second and the third start of the controller."""
-FRESH_STARTS: Final = 2
-"""Times a part that Colony itself interrupted is started again before the ticket is given back."""
+UNTIL_ASKED_MS: Final = 365 * 24 * 3_600_000
+"""How long a session that a person parked waits to be asked to go on."""
 
 Phase = Literal["new", "leased", "working", "parked", "reported", "judged", "posting", "ended"]
 
@@ -48,6 +51,35 @@ class Settle:
 @dataclass(frozen=True, slots=True)
 class RunPart:
     kind: PartKind
+    resumes: str = ""
+    """The agent session that it goes on with; empty: a fresh one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Park:
+    """Write down that the session is paused, and what will be told."""
+
+    reason: ParkReason
+    resume_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class TellPark:
+    park: ParkFacts
+
+
+@dataclass(frozen=True, slots=True)
+class Parked:
+    """Nothing to do before its time; the ticket stays leased."""
+
+    park: ParkFacts
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """The pause is over: say so, and be sure that the ticket is still held."""
+
+    park: ParkFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +118,21 @@ class End:
     outcome: Outcome
 
 
-Step = Take | Settle | RunPart | Validate | Compose | Send | Wait | Rest | End
+Step = (
+    Take
+    | Settle
+    | RunPart
+    | Validate
+    | Park
+    | TellPark
+    | Parked
+    | Resume
+    | Compose
+    | Send
+    | Wait
+    | Rest
+    | End
+)
 
 
 def next_step(facts: Facts, now_ms: int) -> Step:
@@ -100,6 +146,9 @@ def next_step(facts: Facts, now_ms: int) -> Step:
     running = next((part for part in facts.parts if part.ended is None), None)
     if running is not None:
         return Settle(running.number)
+    held = _held(facts, now_ms) if facts.lost is None else None
+    if held is not None:
+        return held
     if facts.report is None or not facts.report.valid:
         return _work(facts)
     if facts.lost == "taken":
@@ -107,8 +156,22 @@ def next_step(facts: Facts, now_ms: int) -> Step:
     return _judge(facts, now_ms)
 
 
+def _held(facts: Facts, now_ms: int) -> Step | None:
+    """What a person asked for, and the pause that the session is in."""
+    if facts.asked == "stop":
+        return Compose(Occasion.STOPPED)
+    park = facts.parked
+    if park is None:
+        return Park("asked", now_ms + UNTIL_ASKED_MS) if facts.asked == "park" else None
+    if not park.told:
+        return TellPark(park)
+    return Parked(park) if now_ms < park.resume_ms else Resume(park)
+
+
 def _work(facts: Facts) -> Step:
-    worked = [part for part in facts.parts if part.kind != "check"]
+    worked = facts.worked
+    if facts.deaths > facts.setup.crash_resumes and facts.lost is None:
+        return Compose(Occasion.NO_REPORT)
     if not worked:
         return End(_lost(facts)) if facts.lost else RunPart("work")
     last = worked[-1]
@@ -116,9 +179,60 @@ def _work(facts: Facts) -> Step:
         return Validate(last.number)
     if facts.lost is not None:
         return End(_lost(facts))
-    if _interrupted(last) and _broken(worked) <= FRESH_STARTS:
-        return RunPart("work")
-    return Compose(Occasion.NO_REPORT)
+    if facts.salvaged_after == len(facts.parts):
+        return RunPart("finalize", last.agent_session)
+    return _after(facts, worked, last)
+
+
+def _after(facts: Facts, worked: Sequence[PartFacts], last: PartFacts) -> Step:
+    """What follows the last part of the worker, which left no report that holds."""
+    assert last.ended is not None
+    match FOLLOWS[last.ended]:
+        case "fix" if _may_fix(facts, worked, last):
+            return RunPart("fix", last.agent_session)
+        case "finalize" if _may_finalize(facts, worked, last):
+            return RunPart("finalize", last.agent_session)
+        case "again" if _may_go_on(facts, worked):
+            return RunPart(last.kind, _conversation(last))
+        case "anew" if last.resumes and last.kind == "work":
+            return RunPart("work")
+        case "park":
+            return _park(facts, last) or RunPart(last.kind, _conversation(last))
+        case _:
+            return Compose(Occasion.NO_REPORT)
+
+
+def _conversation(last: PartFacts) -> str:
+    """The agent session that a part goes on with; empty where it cannot be."""
+    return last.agent_session if last.met or last.resumes else ""
+
+
+def _may_fix(facts: Facts, worked: Sequence[PartFacts], last: PartFacts) -> bool:
+    """Once, where there is a conversation to ask in. A step that only asks for the report is not
+    asked a second time for one that it did not give; for one that was refused it is."""
+    given = facts.report is not None and facts.report.part == last.number
+    asked = any(part.kind == "fix" for part in worked)
+    steps = facts.setup.finalize_max_turns
+    return steps > 0 and last.met and not asked and (last.kind == "work" or given)
+
+
+def _may_finalize(facts: Facts, worked: Sequence[PartFacts], last: PartFacts) -> bool:
+    asked = any(part.kind != "work" for part in worked)
+    return facts.setup.finalize_max_turns > 0 and last.met and not asked
+
+
+def _may_go_on(facts: Facts, parts: Sequence[PartFacts]) -> bool:
+    """So often and no more a session is taken up after a death, its agent's or its own."""
+    return facts.deaths + _broken(parts) <= facts.setup.crash_resumes
+
+
+def _park(facts: Facts, last: PartFacts) -> Park | None:
+    """The pause after a part that its account ended; None: it is over."""
+    reason = park_reason(last.ended)
+    if reason is None or any(park.after >= last.number for park in facts.parks):
+        return None
+    alike = [part for part in facts.parts if (part.kind == "check") == (last.kind == "check")]
+    return Park(reason, resume_ms(alike))
 
 
 def _lost(facts: Facts) -> Outcome:
@@ -126,14 +240,9 @@ def _lost(facts: Facts) -> Outcome:
     return Outcome.LATE if facts.lost == "taken" else Outcome.MOVED
 
 
-def _interrupted(part: PartFacts) -> bool:
-    """Ended by Colony's own end, not by the work: worth a fresh start."""
-    return part.ended in (Ending.STOPPED, Ending.KILLED, Ending.CRASHED)
-
-
 def _broken(parts: Sequence[PartFacts]) -> int:
     """How many ended by themselves or from outside; those that were stopped as asked are none."""
-    return sum(1 for part in parts if part.ended in (Ending.KILLED, Ending.CRASHED))
+    return sum(1 for part in parts if part.ended in BROKEN)
 
 
 def _judge(facts: Facts, now_ms: int) -> Step:
@@ -148,14 +257,20 @@ def _judge(facts: Facts, now_ms: int) -> Step:
         last = checks[-1]
         if last.answer_sha256 and (facts.verdict is None or facts.verdict.part != last.number):
             return Validate(last.number)
-    tries = sum(1 for part in checks if not _interrupted(part))
-    if tries >= CHECK_TRIES or _broken(checks) > FRESH_STARTS:
+        if park_reason(last.ended):
+            return _park(facts, last) or RunPart("check")
+    tries = sum(1 for part in checks if _is_try(part))
+    if tries >= CHECK_TRIES or not _may_go_on(facts, checks):
         return Compose(Occasion.NO_VERDICT) if facts.post else Rest(judged=False)
     if tries:
         due = (checks[-1].ended_ms or 0) + CHECK_BACKOFF_MS[min(tries, len(CHECK_BACKOFF_MS)) - 1]
         if now_ms < due:
             return Wait(due)
     return RunPart("check")
+
+
+def _is_try(part: PartFacts) -> bool:
+    return part.ended not in INTERRUPTED and park_reason(part.ended) is None
 
 
 def _post(facts: Facts) -> Step:
@@ -174,9 +289,10 @@ def outcome_of(facts: Facts) -> Outcome:
     if (moves and moves[-1].status == "skipped") or (not moves and MOVED in reasons):
         return Outcome.MOVED
     match facts.occasion:
+        case Occasion.STOPPED:
+            return Outcome.GIVEN_BACK
         case Occasion.NO_REPORT:
-            last = [part for part in facts.parts if part.kind != "check"][-1]
-            ours = last.ended is not None and BELONGS[last.ended] != "ticket"
+            ours = BELONGS[why_no_report(facts)] != "ticket"
             return Outcome.GIVEN_BACK if ours else Outcome.NO_REPORT
         case Occasion.NO_VERDICT:
             return Outcome.NO_VERDICT
@@ -189,6 +305,18 @@ def outcome_of(facts: Facts) -> Outcome:
             return Outcome.POSTED if moves and moves[-1].state == "review" else Outcome.READY
 
 
+def why_no_report(facts: Facts) -> Ending:
+    """How the work ended that left no report, or one that cannot be used: the worker's own end, not
+    that of the step which only asked for the report."""
+    worked = facts.worked
+    if not worked or facts.deaths > facts.setup.crash_resumes:
+        return Ending.CRASHED
+    own = [part for part in worked if part.kind == "work"] or worked
+    last = worked[-1] if worked[-1].ended in INTERRUPTED else own[-1]
+    assert last.ended is not None
+    return Ending.BAD_REPORT if last.ended is Ending.REPORT else last.ended
+
+
 def phase_of(facts: Facts) -> Phase:
     """The word that people read."""
     if facts.outcome is not None:
@@ -197,6 +325,8 @@ def phase_of(facts: Facts) -> Phase:
         return "posting"
     if facts.lease is None:
         return "new"
+    if facts.parked is not None:
+        return "parked"
     if facts.verdict is not None and facts.verdict.valid:
         return "judged"
     if facts.report is not None and facts.report.valid:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, assert_never
 
 from colony.core.markers import LeaseExpired, LeaseLine, Parked
 from colony.core.texts.layout import lay, when
 
-ParkReason = Literal["limit", "stop"]
+ParkReason = Literal["limit", "provider", "login", "stop", "asked"]
+"""Why a session is parked: its account's limit is reached, the provider is away, the login does not
+work, Colony was stopped here, or a person asked for it."""
 
 
 def started(session: str, host: str, until_ms: int) -> str:
@@ -33,8 +35,21 @@ def parked(marker: Parked, reason: ParkReason, offset_minutes: int) -> str:
         case "limit":
             again = when(marker.resume_ms, offset_minutes)
             line = f"Paused: the account has used up its limit. The work goes on after {again}."
+        case "provider":
+            again = when(marker.resume_ms, offset_minutes)
+            line = f"Paused: the model's provider did not answer. The work goes on after {again}."
+        case "login":
+            again = when(marker.resume_ms, offset_minutes)
+            line = (
+                "Paused: the coding agent is not logged in on its computer."
+                f" The work is tried again after {again}."
+            )
         case "stop":
             line = "Paused: Colony was stopped on this computer. The work goes on when it is back."
+        case "asked":
+            line = "Paused by hand. The work goes on when it is asked to."
+        case _:
+            assert_never(reason)
     return lay(line, machine=marker)
 
 

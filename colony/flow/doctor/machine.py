@@ -46,7 +46,7 @@ def look_at_disk(home: Path) -> tuple[Diagnosis, ...]:
 
 
 def look_at_ports(runs: Path, pool: Range, size: int) -> tuple[Diagnosis, ...]:
-    ours = tuple(taken_ports(runs))
+    ours = tuple(span for _, span in taken_ports(runs))
     return (judge_ports(pool, size, busy_ports(pool), ours),)
 
 

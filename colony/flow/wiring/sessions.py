@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Final, Literal
+from zoneinfo import ZoneInfo
 
 from colony.coding.protocol import CodingAgent
 from colony.config import Settings
@@ -101,6 +103,10 @@ def setup_of(settings: Settings, project: Project, ports: Range) -> Setup:
         ttl_ms=settings.lease.ttl * 1000,
         heartbeat_ms=settings.lease.heartbeat * 1000,
         sandbox="on" if settings.work.sandbox else "off",
+        finalize_max_turns=settings.work.finalize_max_turns,
+        finalize_timeout_s=settings.work.finalize_timeout,
+        stall_s=settings.work.stall_seconds,
+        crash_resumes=settings.work.crash_resumes,
     )
 
 
@@ -165,6 +171,20 @@ def containment_of(settings: Settings, environ: Mapping[str, str]) -> Containmen
     return detect("on" if settings.work.sandbox else "off", SystemClock(), path)
 
 
+def offset_in(zone: str) -> Callable[[int], int]:
+    """Minutes east of UTC at a moment, in a zone of the time zone database."""
+    there = ZoneInfo(zone)
+
+    def offset_minutes(at_ms: int) -> int:
+        try:
+            offset = datetime.fromtimestamp(at_ms / 1000, there).utcoffset()
+        except (OverflowError, ValueError, OSError):
+            return 0
+        return round(offset.total_seconds() / 60) if offset else 0
+
+    return offset_minutes
+
+
 def bench_of(outfit: Outfit, facts: Facts, folder: RunFolder) -> Bench:
     """The bench of one session."""
     settings = outfit.settings
@@ -185,4 +205,5 @@ def bench_of(outfit: Outfit, facts: Facts, folder: RunFolder) -> Bench:
         secrets={} if only_posts(facts) else secrets_of(project, settings.place.home),
         emit=outfit.emit,
         doing=outfit.doing,
+        offset_minutes=offset_in(settings.tracker.tz),
     )
