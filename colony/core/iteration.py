@@ -1,0 +1,83 @@
+"""What one iteration of the loop did, as the line that people and scripts read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from colony.core.lines import Json, Line, clip
+from colony.core.markers import utc
+from colony.core.plan import Wait
+from colony.core.ports import Range, show_range
+from colony.core.ticket import Ref
+
+NAMED_MAX: Final = 8
+"""Tickets of one kind that are named one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A session that was started or taken up."""
+
+    ref: Ref
+    session: str
+    ports: Range | None
+
+
+@dataclass(frozen=True, slots=True)
+class Iteration:
+    number: int
+    at_ms: int
+    running: int
+    parallel: int
+    started: Sequence[Begun] = ()
+    resumed: Sequence[Begun] = ()
+    expired: Sequence[str] = ()
+    kept: Sequence[str] = ()
+    """Leases that were to be expired and were not, with the reason."""
+    waiting: Sequence[Wait] = ()
+    notes: Sequence[str] = ()
+    """What else is to be known: the tracker does not answer, the loop is paused."""
+
+
+def line(done: Iteration) -> Line:
+    """`ITER 4 2026-01-31 18:19 UTC · running 1/1 · started shop#1 (s-…, ports 8700-8709) · …`"""
+    said = [f"running {done.running}/{done.parallel}"]
+    said += _told("started", map(_begun, done.started))
+    said += _told("resumed", map(_begun, done.resumed))
+    said += _told("expired", done.expired)
+    said += _told("NOT expired", done.kept)
+    said += _told("waiting:", map(_wait, done.waiting), "; ")
+    if not (done.started or done.resumed or done.waiting):
+        said.append("nothing to start")
+    said += done.notes
+    facts: dict[str, Json] = {
+        "iteration": done.number,
+        "running": done.running,
+        "parallel": done.parallel,
+        "started": [each.session for each in done.started],
+        "resumed": [each.session for each in done.resumed],
+        "expired": list(done.expired),
+        "waiting": {str(each.ref): each.code for each in done.waiting},
+    }
+    text = " · ".join([f"{done.number} {utc(done.at_ms)}", *said])
+    return Line("iter", text, ms=done.at_ms, facts=facts)
+
+
+def _begun(one: Begun) -> str:
+    ports = f", ports {show_range(one.ports)}" if one.ports is not None else ""
+    return f"{one.ref} ({one.session}{ports})"
+
+
+def _wait(one: Wait) -> str:
+    return f"{one.ref} ({clip(one.reason, 120)})"
+
+
+def _told(word: str, found: Iterable[str], between: str = ", ") -> list[str]:
+    all_ = list(found)
+    if not all_:
+        return []
+    more = len(all_) - NAMED_MAX
+    shown = between.join(all_[:NAMED_MAX]) + (f"{between}and {more} more" if more > 0 else "")
+    return [f"{word} {shown}"]

@@ -1,0 +1,282 @@
+"""What an iteration of the loop does: a pure plan over what is known, most urgent first.
+
+It reads no clock and does nothing itself: `flow/run` carries the actions out, and the simulation
+drives it as it stands. What is in memory decides; whoever acts reads the ticket again before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from colony.core.markers import utc
+from colony.core.pick import Next, Unready, pick
+from colony.core.ports import Range, free_ranges
+from colony.core.survey import Survey
+from colony.core.ticket import LeaseView, Ref, Ticket
+
+KeptState = Literal["running", "parked", "left", "resting"]
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A session of this host that has not ended.
+
+    *running*: somebody holds its lock. *parked*: it may go on at `due_ms`. *left*: nobody works on
+    it, and it is in the middle. *resting*: its result is kept for a person, nothing is to be done.
+    """
+
+    session: str
+    ref: Ref
+    folder: str
+    """Its dev folder, all links resolved."""
+    ports: Range
+    state: KeptState
+    due_ms: int = 0
+    """When it may be taken up: the end of its pause, or of the back-off after a failed try."""
+    why: str = ""
+    """Why it waits, for a person."""
+    posts: bool = False
+    """Only its outbox is left: it needs no agent, and so no slot, folder or ports."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """What the account of this host allows."""
+
+    held_until_ms: int | None = None
+    """No agent is started before; None: nothing holds."""
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A start that was refused a moment ago."""
+
+    until_ms: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What this host and its operator allow now."""
+
+    blocked: tuple[Range, ...] = ()
+    """Ranges in which something else listens."""
+    paused: frozenset[str] = frozenset()
+    """Projects; the empty name stands for all of them."""
+    stopping: bool = False
+    refused: Mapping[Ref, Refusal] = field(default_factory=dict)
+    folders: Mapping[str, str] = field(default_factory=dict)
+    """Project -> its dev folder here, all links resolved."""
+    expiries: int | None = None
+    """How many leases may be expired now (`core.brake`); None: all that are dead."""
+
+    def pauses(self, ref: Ref) -> bool:
+        return "" in self.paused or ref.project in self.paused
+
+
+@dataclass(frozen=True, slots=True)
+class PlanSettings:
+    parallel: int
+    pool: Range
+    ports_per_session: int
+
+
+@dataclass(frozen=True, slots=True)
+class Expire:
+    """Give a ticket back whose session is silent: only while that very lease is dead."""
+
+    ref: Ref
+    lease: LeaseView
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    session: str
+    ref: Ref
+    ports: Range | None
+    """None: it runs no agent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    ref: Ref
+    ports: Range
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Ask the creator for what a project lacks; each fact is asked for once."""
+
+    unready: Unready
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Something that could go on and does not; `reason` is one line."""
+
+    ref: Ref
+    code: str
+    reason: str
+    session: str = ""
+
+
+Action = Expire | Resume | Start | Ask | Wait
+
+
+def plan(
+    survey: Survey,
+    sessions: tuple[Kept, ...],
+    quota: Quota,
+    room: Room,
+    settings: PlanSettings,
+    now_ms: int,
+) -> tuple[Action, ...]:
+    """Leases and recovery, then questions, then resumes, then starts; `now_ms` is this host's wall
+    clock, `survey.now_ms` the tracker's. The same facts give the same actions."""
+    if room.stopping:
+        return ()
+    found = pick(survey)
+    hands = _Hands(sessions, quota, room, settings, now_ms)
+    return (
+        *_expired(survey, sessions, room),
+        *(Ask(one) for one in found.unready),
+        *hands.resumes(survey),
+        *hands.starts(found),
+    )
+
+
+def _expired(survey: Survey, sessions: tuple[Kept, ...], room: Room) -> Iterator[Expire]:
+    """A session that is kept here is taken up, never expired from here."""
+    ours = {one.session for one in sessions}
+    dead = [
+        Expire(row.ref, row.lease)
+        for row in survey.tickets
+        if row.lease is not None and is_silent(row, survey.now_ms) and row.lease.session not in ours
+    ]
+    dead.sort(key=lambda one: (one.lease.until_ms or 0, one.ref.project, one.ref.number))
+    yield from dead if room.expiries is None else dead[: room.expiries]
+
+
+def is_silent(row: Ticket, now_ms: int) -> bool:
+    """Its lease is past its time, by the tracker's clock; one that is built never is."""
+    lease = row.lease
+    if row.state != "progress" or lease is None or lease.kind == "ready":
+        return False
+    return lease.until_ms is not None and now_ms > lease.until_ms
+
+
+class _Hands:
+    """What is free, handed out one by one."""
+
+    def __init__(
+        self,
+        sessions: tuple[Kept, ...],
+        quota: Quota,
+        room: Room,
+        settings: PlanSettings,
+        now_ms: int,
+    ) -> None:
+        self._quota, self._room, self._settings, self._now_ms = quota, room, settings, now_ms
+        running = [one for one in sessions if one.state == "running"]
+        self._running = {one.folder: one for one in running if not one.posts}
+        self._sessions = sessions
+        self._taken = [one.ports for one in running]
+        self._slots = settings.parallel - len(running)
+
+    def resumes(self, survey: Survey) -> Iterator[Resume | Wait]:
+        """What was begun goes on before anything new, oldest first."""
+        rows = {row.ref: row for row in survey.tickets}
+        for one in self._sessions:
+            if one.state in ("running", "resting"):
+                continue
+            lost = one.state == "parked" and not _holds(rows.get(one.ref), one.session)
+            why = self._against(one, lost=lost)
+            if why is not None:
+                yield Wait(one.ref, *why, one.session)
+            elif one.posts or lost:
+                yield Resume(one.session, one.ref, None)
+            else:
+                yield self._resumed(one)
+
+    def _against(self, one: Kept, *, lost: bool) -> tuple[str, str] | None:
+        """Why a session does not go on now. One that has lost its ticket only has to find out."""
+        if self._now_ms < one.due_ms and not lost:
+            code = "parked" if one.state == "parked" else "backoff"
+            return code, one.why or f"until {utc(one.due_ms)}"
+        if one.posts or lost:
+            return None
+        return self._held(one.ref) or self._folder(one.folder) or self._slot()
+
+    def _resumed(self, one: Kept) -> Resume | Wait:
+        ports = self._range()
+        if ports is None:
+            return Wait(one.ref, "ports", "no free range of ports", one.session)
+        self._take(one.folder, ports, one)
+        return Resume(one.session, one.ref, ports)
+
+    def starts(self, found: Next) -> Iterator[Start | Wait]:
+        """By priority, then age. What cannot start is passed over with its reason."""
+        kept = {one.ref: one for one in self._sessions if one.state != "resting"}
+        for eligible in found.eligible:
+            ref = eligible.ticket.ref
+            folder = self._room.folders.get(ref.project, f"project {ref.project}")
+            why = self._not_now(ref, kept.get(ref), folder)
+            if why is not None:
+                yield Wait(ref, *why)
+                continue
+            ports = self._range()
+            if ports is None:
+                yield Wait(ref, "ports", "no free range of ports")
+                continue
+            self._take(folder, ports, Kept("", ref, folder, ports, "running"))
+            yield Start(ref, ports)
+
+    def _not_now(self, ref: Ref, kept: Kept | None, folder: str) -> tuple[str, str] | None:
+        if kept is not None:
+            return "kept", f"session {kept.session} of this host is on it"
+        refused = self._room.refused.get(ref)
+        if refused is not None and self._now_ms < refused.until_ms:
+            return "refused", f"{refused.why}; again after {utc(refused.until_ms)}"
+        return self._held(ref) or self._kept_folder(folder) or self._folder(folder) or self._slot()
+
+    def _held(self, ref: Ref) -> tuple[str, str] | None:
+        if self._room.pauses(ref):
+            return "paused", "paused by hand" + ("" if "" in self._room.paused else " here")
+        until_ms = self._quota.held_until_ms
+        if until_ms is not None and self._now_ms < until_ms:
+            return "held", f"{self._quota.why} until {utc(until_ms)}"
+        return None
+
+    def _kept_folder(self, folder: str) -> tuple[str, str] | None:
+        for one in self._sessions:
+            if one.folder == folder and one.state in ("parked", "left") and not one.posts:
+                return "folder", f"session {one.session} is {one.state} in its folder"
+        return None
+
+    def _folder(self, folder: str) -> tuple[str, str] | None:
+        at = self._running.get(folder)
+        return None if at is None else ("folder", f"{at.ref} is worked on in its folder")
+
+    def _slot(self) -> tuple[str, str] | None:
+        return None if self._slots > 0 else ("slots", f"{self._settings.parallel} at once")
+
+    def _range(self) -> Range | None:
+        pool, size = self._settings.pool, self._settings.ports_per_session
+        taken = (*self._taken, *self._room.blocked)
+        return next(free_ranges(pool, size, taken), None)
+
+    def _take(self, folder: str, ports: Range, one: Kept) -> None:
+        self._slots -= 1
+        self._taken.append(ports)
+        self._running[folder] = one
+
+
+def _holds(row: Ticket | None, session: str) -> bool:
+    """The row still says that this session has the ticket. A row that is not there says nothing:
+    only a look at the ticket itself tells that it is gone."""
+    if row is None:
+        return True
+    return row.state == "progress" and (row.lease is None or row.lease.session == session)
