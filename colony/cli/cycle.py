@@ -95,7 +95,9 @@ def tell(context: Context, ended: Ended) -> None:
 
 
 def _unposted(facts: Facts) -> str:
-    """The words for a result that is kept and not posted."""
+    """The words for a session that has not ended."""
+    if facts.parked is not None:
+        return "parked"
     if facts.verdict is None or not facts.verdict.valid:
         return "no verdict"
     return f"verdict {'pass' if facts.verdict.passed else 'fail'}, not posted"

@@ -30,6 +30,7 @@ from colony.host.files import (
     write_problem,
 )
 from colony.host.removal import remove_own
+from colony.host.starting_log import move_in
 
 RECORD: Final = "session.json"
 LOCK: Final = "lock"
@@ -71,6 +72,7 @@ class RunFolder:
             _make_runs(runs)
             path.mkdir(PRIVATE_FOLDER)
             sync_folder(runs)
+            move_in(runs, session)
         except FileExistsError:
             raise Refused(f"{path}: the run folder exists already") from None
         except OSError as problem:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import select
 import signal
+from collections.abc import Collection
 from types import FrameType, TracebackType
 from typing import Final, Self
 
@@ -18,6 +20,8 @@ class StopSignals:
     Only in the main thread. `wake` may be called from any thread.
     """
 
+    stopping: tuple[signal.Signals, ...] = STOPPING
+
     def __init__(self) -> None:
         self._read, self._write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._before: dict[signal.Signals, object] = {}
@@ -29,7 +33,7 @@ class StopSignals:
         return self._read
 
     def __enter__(self) -> Self:
-        for each in STOPPING:
+        for each in self.stopping:
             self._before[each] = signal.signal(each, self._note)
         return self
 
@@ -63,4 +67,34 @@ class StopSignals:
     def _note(self, number: int, _frame: FrameType | None) -> None:
         self.count += 1
         self.first = self.first or signal.Signals(number)
+        self.wake()
+
+
+class LoopSignals(StopSignals):
+    """As `StopSignals`, for a loop that waits for processes too; SIGHUP asks it to read again."""
+
+    stopping = (signal.SIGTERM, signal.SIGINT)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.again = False
+        """SIGHUP came since this was last set to False."""
+
+    def __enter__(self) -> Self:
+        super().__enter__()
+        self._before[signal.SIGHUP] = signal.signal(signal.SIGHUP, self._note_again)
+        return self
+
+    def wait_for(self, pidfds: Collection[int], seconds: float) -> frozenset[int]:
+        """Wait until one of these processes ends, a signal or a wake-up comes, or the time is over:
+        the processes that have ended."""
+        poller = select.poll()
+        for fd in (self.fd, *pidfds):
+            poller.register(fd, select.POLLIN)
+        ready = poller.poll(math.ceil(max(0.0, seconds) * 1000))
+        self.drain()
+        return frozenset(fd for fd, _ in ready if fd != self.fd)
+
+    def _note_again(self, _number: int, _frame: FrameType | None) -> None:
+        self.again = True
         self.wake()

@@ -39,14 +39,20 @@ def test_out_of_steps(real: Colony, model: Model) -> None:
     given_back(real, "out of steps", "the worker had used all its steps", "no report")
 
 
-def test_the_limit_of_the_account_is_no_fault_of_the_ticket(real: Colony, model: Model) -> None:
+def test_the_limit_of_the_account_is_waited_out(real: Colony, model: Model) -> None:
     model.plays("work", [bash("echo 1 > half.txt"), {"limit": "five_hour", "reset_in": 7200}])
     done = real("work", "shop", "1", "--post", **TOKEN)
-    assert done.code == 4, done
-    assert done.lines[-1] == "WORK FAILED — shop#1 is open again: limit"
-    part = given_back(real, "limit", "the account has used up its limit", "given back")
+    assert done.code == 0, done
+    assert done.lines[-1].startswith("PARKED — shop#1 until ")
+    assert "the account has used up its limit" in done.lines[-1]
+    assert real.state() == "progress"
+    [part] = real.record()["parts"]
+    [park] = real.record()["parks"]
     reset = time.time() * 1000 + 7_200_000
+    assert part["ended"] == "limit"
     assert abs(part["limitUntilMs"] - reset) < 60_000
+    assert abs(park["resumeMs"] - reset) < 60_000
+    assert "colony-parked:" in real.history()
     assert TOKEN["CLAUDE_CODE_OAUTH_TOKEN"] not in real.history()
 
 

@@ -109,7 +109,8 @@ ENDS = {
     "sent back": ({"work": [LIE]}, 1, []),
     "question": ({"work": [LIE]}, 1, ["--max-fails", "1"]),
     "no valid report": ({"work": [{"say": "hm"}]}, 1, []),
-    "given back": ({"work": [{"error": "down", "status": 503, "word": "api_error"}]}, 4, []),
+    "given back": ({"work": [{"error": "no", "status": 404, "word": "model_not_found"}]}, 4, []),
+    "parked": ({"work": [{"limit": "five_hour"}]}, 0, []),
 }
 
 
@@ -199,7 +200,8 @@ def test_an_interrupted_session_goes_on_before_anything_new(stage: Stage) -> Non
     next(line for line in running.stdout if line.startswith("work: PART"))
     running.terminate()
     out, err = running.communicate(timeout=30)
-    assert (running.returncode, out.splitlines()[-1].split()[0]) == (0, "PARKED"), err
+    assert (running.returncode, out.splitlines()[-1]) == (0, "CYCLE END — shop#1: parked"), err
+    assert [line for line in out.splitlines() if line.startswith("PARKED — shop#1")]
     left = stage.run.name
     stage.ticket(subject="Another")
     assert stage("cycle", "--dry-run").lines[-1].endswith(f"would go on with session {left}")

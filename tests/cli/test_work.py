@@ -384,8 +384,7 @@ ENDINGS = {
     "out of steps": ([{"repeat": 9, "actions": [{"say": "hm"}]}, answer()], ["--max-turns", "3"],
                      "all its steps"),
     "out of time": ([{"hang": True}], ["--timeout", "1"], "time was up"),
-    "provider": ([{"error": "overloaded", "status": 529, "word": "overloaded_error"}], [], ""),
-    "limit": ([{"limit": "five_hour"}], [], ""),
+    "model": ([{"error": "none", "status": 404, "word": "model_not_found"}], [], ""),
 }  # fmt: skip
 
 
@@ -394,7 +393,7 @@ def test_no_result_goes_back_to_open(stage: Stage, ending: str) -> None:
     script, words, reason = ENDINGS[ending]
     stage.script(work=script, finalize=[{"say": "no"}], fix=[BAD_REPORT])
     done = stage("work", "shop", "1", "--post", *words)
-    assert done.code == (4 if ending in ("provider", "limit") else 1)
+    assert done.code == (4 if ending == "model" else 1)
     assert done.lines[-1].startswith("WORK FAILED — shop#1 is open again: ")
     assert f"ended: {'report' if ending == 'bad report' else ending}" in done.out
     assert moves(stage) == ["progress", "open"]
@@ -402,7 +401,7 @@ def test_no_result_goes_back_to_open(stage: Stage, ending: str) -> None:
     text = stage.events(ONE)[-1].text
     assert text.startswith("Open again: ")
     assert reason in text
-    blamed = "given back" if ending in ("provider", "limit") else "no report"
+    blamed = "given back" if ending == "model" else "no report"
     assert re.search(rf"^colony-run: {stage.run.name} · host here · {blamed}", text, re.MULTILINE)
     if ending == "bad report":
         assert "  result: " in done.out
@@ -449,7 +448,7 @@ def test_it_goes_on_with_what_was_left(stage: Stage) -> None:
 
 
 def test_a_stop_is_gone_on_from(stage: Stage) -> None:
-    """A signal ends the part; the next `work` starts it anew in the same session."""
+    """A signal parks the session; the next `work` goes on with it."""
     stage.script(work=[{"hang": True}])
     running = stage.start("work", "shop", "1", "--post")
     assert running.stdout is not None
@@ -459,14 +458,14 @@ def test_a_stop_is_gone_on_from(stage: Stage) -> None:
     running.terminate()
     out, err = running.communicate(timeout=30)
     assert running.returncode == 0, err
-    assert out.splitlines()[-1].startswith("PARKED — shop#1: stopped as asked")
+    assert out.splitlines()[-1].startswith("PARKED — shop#1 until Colony is back: it was stopped")
     assert "colony work shop 1 goes on" in out
     stage.script(work=[answer()])
     done = stage("work", "shop", "1", "--post")
     assert done.code == 0
     assert done.lines[0].startswith(f"work: AGAIN — shop#1 goes on with session {stage.run.name}")
     assert moves(stage) == ["progress", "review"]
-    assert len(comments(stage)) == 1
+    assert len(comments(stage)) == 3, "paused, going on, the result"
     assert [each for each in stage.run.rglob("*.md") if "was interrupted" in each.read_text()]
 
 

@@ -1,0 +1,52 @@
+"""The log of a session that begins: it exists before the run folder does, and moves into it.
+
+A loop cannot write into a folder that is not there yet. It opens `runs/.starting/<session>.log` for
+the process that it starts; when that makes the run folder, the file becomes its `work.log`. A start
+that was refused leaves the file where it was, with the reason in its last line.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+from typing import Final
+
+from colony.host.files import PRIVATE_FOLDER, write_problem
+
+FOLDER: Final = ".starting"
+LOG: Final = "work.log"
+"""What it is called in the run folder."""
+TAIL: Final = 8192
+
+
+def starting_log(runs: Path, session: str) -> Path:
+    """Where the log of this session lies until its run folder is made; its folder is made."""
+    folder = runs / FOLDER
+    try:
+        folder.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
+    except OSError as problem:
+        raise write_problem(problem, str(folder)) from None
+    return folder / f"{session}.log"
+
+
+def move_in(runs: Path, session: str) -> None:
+    """The run folder is made: the log belongs into it. Whoever writes it does not notice."""
+    with contextlib.suppress(OSError):
+        (runs / FOLDER / f"{session}.log").rename(runs / session / LOG)
+
+
+def last_line(log: Path) -> str:
+    """The last line that is not empty; empty where there is none to be had."""
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL))
+            lines = file.read().decode("utf-8", "replace").split("\n")
+    except OSError:
+        return ""
+    return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+
+def remove_log(log: Path) -> None:
+    with contextlib.suppress(OSError):
+        log.unlink()
