@@ -11,7 +11,7 @@ from colony.core.lease import Ended, Lease, is_dead, lease_of, still_leased
 from colony.core.lines import Line
 from colony.core.markers import utc
 from colony.core.texts.lease import expired
-from colony.core.ticket import History, Ref, State
+from colony.core.ticket import History, LeaseView, Ref, State
 from colony.tracker.protocol import Conflict, Guard, Tracker
 
 IN_PROGRESS: Final[frozenset[State]] = frozenset({"progress"})
@@ -81,7 +81,7 @@ def give_back(
         if not isinstance(each.held, Lease) or not is_dead(each.held, tracker.now_ms()):
             continue
         ref = each.history.ticket.ref
-        reason = lives(ref, each.held) or _expire(tracker, ref, each.held)
+        reason = lives(ref, each.held) or expire(tracker, ref, view_of_lease(each.held))
         if reason:
             text = f"NOT expired {ref} (session {each.held.session}): {reason} — nothing written"
         else:
@@ -89,17 +89,28 @@ def give_back(
         yield Line("lease", text, str(ref), each.held.session, facts={"expired": not reason})
 
 
-def _expire(tracker: Tracker, ref: Ref, lease: Lease) -> str | None:
-    """The reason why not; None when it was done."""
+def view_of_lease(lease: Lease) -> LeaseView:
+    return LeaseView(lease.session, lease.host, lease.kind, lease.token, lease.until_ms)
+
+
+def expire(tracker: Tracker, ref: Ref, lease: LeaseView) -> str | None:
+    """Give the ticket back whose lease is this one, dead. The reason why not; None: it was done.
+
+    The ticket is read first, and the write holds only on what was read.
+    """
     history = tracker.ticket(ref)
     reason = still_leased(history, lease)
     if reason:
         return reason
+    held = lease_of(history.events)
+    assert isinstance(held, Lease)
+    if not is_dead(held, tracker.now_ms()):
+        return f"the lease of {held.session} lives"
     answer = tracker.move(
         ref,
         "open",
-        key=f"{lease.session}:expire:{lease.event}",
-        text=expired(lease.session, lease.host),
+        key=f"{held.session}:expire:{held.event}",
+        text=expired(held.session, held.host),
         guard=Guard(event=history.ticket.last_event),
     )
     return "it changed in this very moment" if isinstance(answer, Conflict) else None

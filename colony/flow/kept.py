@@ -1,0 +1,109 @@
+"""The sessions of this home that have not ended, as the plan of the loop sees them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from colony.core.going_on import stand_of
+from colony.core.plan import Kept, Quota
+from colony.core.session import Facts, Parked, Rest, next_step, phase_of
+from colony.flow.runs import facts_of, not_ended
+from colony.flow.work import only_posts
+from colony.host.journal import Garbage
+from colony.host.lock import is_locked
+
+AGAIN_MS: Final = (0, 60_000, 300_000, 900_000)
+"""Pause before a session is taken up again after the first failed try, the second, and so on."""
+
+HOLDS: Final = frozenset({"limit", "provider", "login"})
+"""Why a park holds the account, and with it every other start of this host."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tries:
+    """Failed tries in a row to take a session up, and where it stood then."""
+
+    count: int
+    stood: str
+    at_ms: int
+
+    @property
+    def due_ms(self) -> int:
+        return self.at_ms + AGAIN_MS[min(self.count, len(AGAIN_MS)) - 1]
+
+
+@dataclass(frozen=True, slots=True)
+class Sessions:
+    """One look at the run folders."""
+
+    kept: tuple[Kept, ...]
+    quota: Quota
+    unreadable: tuple[str, ...]
+    """Run folders that say nothing of use, and why."""
+
+
+def stood_at(facts: Facts) -> str:
+    """Where a session stands, for telling whether a try brought it on."""
+    done = sum(effect.status != "planned" for effect in facts.outbox)
+    return f"{phase_of(facts)} {len(facts.parts)} {len(facts.parks)} {done}"
+
+
+def sessions_in(
+    runs: Path, now_ms: int, tries: Mapping[str, Tries], ordered: Collection[str]
+) -> Sessions:
+    """Whoever holds the folder, whatever this host was called when the session began. `ordered`: a
+    person wants something of them, so they are taken up at once."""
+    kept, unreadable, held = [], [], Quota()
+    for folder in not_ended(runs):
+        facts = facts_of(folder)
+        if isinstance(facts, Garbage):
+            unreadable.append(facts.reason)
+        if not isinstance(facts, Facts) or facts.outcome is not None:
+            continue
+        running = is_locked(folder.lock)
+        one = _kept(facts, now_ms, running=running)
+        tried = tries.get(facts.session)
+        if facts.session in ordered and not running:
+            one = _due(one, 0, "a person asked for it")
+        elif tried is not None and tried.due_ms > one.due_ms:
+            one = _due(one, tried.due_ms, f"try {tried.count} failed")
+        kept.append(one)
+        held = _holding(held, facts, now_ms)
+    kept.sort(key=lambda one: one.session)
+    return Sessions(tuple(kept), held, tuple(unreadable))
+
+
+def _kept(facts: Facts, now_ms: int, *, running: bool) -> Kept:
+    folder = os.path.realpath(facts.setup.folder)
+    if running:
+        return Kept(facts.session, facts.ticket, folder, facts.setup.ports, "running")
+    step = None if facts.occasion is not None else next_step(facts, now_ms)
+    why = stand_of(facts, facts.host, now_ms, running=False).text
+    park = facts.parked
+    if isinstance(step, Rest):
+        return Kept(facts.session, facts.ticket, folder, facts.setup.ports, "resting", why=why)
+    if isinstance(step, Parked) or (park is not None and facts.occasion is None):
+        due_ms = park.resume_ms if park is not None else 0
+        ports = facts.setup.ports
+        return Kept(facts.session, facts.ticket, folder, ports, "parked", due_ms, why)
+    posts = only_posts(facts)
+    return Kept(facts.session, facts.ticket, folder, facts.setup.ports, "left", 0, why, posts)
+
+
+def _due(one: Kept, due_ms: int, why: str) -> Kept:
+    return replace(one, due_ms=due_ms, why=why)
+
+
+def _holding(held: Quota, facts: Facts, now_ms: int) -> Quota:
+    """The account's hold: of the parks that the account is the reason of, the longest."""
+    park = facts.parked
+    if park is None or park.reason not in HOLDS or park.resume_ms <= now_ms:
+        return held
+    if held.held_until_ms is not None and held.held_until_ms >= park.resume_ms:
+        return held
+    word = {"limit": "usage limit reached", "provider": "the provider is away"}.get(park.reason)
+    return Quota(park.resume_ms, word or "the coding agent is not logged in")

@@ -1,0 +1,142 @@
+"""The processes of sessions on one host: started, adopted, watched, stopped.
+
+Shared by whatever starts sessions. It decides nothing: a plan does; and it holds no truth: what a
+session is stands in its run folder, and whether it lives is told by its lock.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from colony.core.endings import Exit
+from colony.core.plan import Kept
+from colony.core.ports import Range, show_range
+from colony.core.ticket import Ref
+from colony.host.children import Child, adopt, start
+from colony.host.journal import RunFolder
+from colony.host.starting_log import LOG, last_line, remove_log, starting_log
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """How `colony work` is called here. `env` holds the settings that the loop was given."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    runs: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A session with a process. `ports` None: it runs no agent."""
+
+    session: str
+    ref: Ref
+    folder: str
+    ports: Range | None
+    child: Child
+    log: Path | None = None
+    """Of a session that was only just started, its log outside of the run folder."""
+    adopted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """A member whose process has ended; `exit` None: it was not ours to ask."""
+
+    member: Member
+    exit: Exit | None
+    last_words: str
+    """The last line that it printed, of a start that made no run folder."""
+
+
+class Supervisor:
+    """The members, by session. Every process is held by a pidfd from the moment it is known."""
+
+    def __init__(self, command: Command) -> None:
+        self._command = command
+        self._members: dict[str, Member] = {}
+
+    @property
+    def members(self) -> tuple[Member, ...]:
+        return tuple(self._members.values())
+
+    @property
+    def pidfds(self) -> tuple[int, ...]:
+        return tuple(one.child.pidfd for one in self._members.values())
+
+    def begin(self, session: str, ref: Ref, folder: str, ports: Range) -> Member:
+        """Start a session that is not there yet. `Refused`, `CannotWrite`: not started."""
+        log = starting_log(self._command.runs, session)
+        words = ("--session", session, "--ports", show_range(ports))
+        child = self._work(ref, words, log)
+        return self._joined(Member(session, ref, folder, ports, child, log))
+
+    def take_up(self, one: Kept, ports: Range | None) -> Member:
+        """Go on with a session that nobody works on; as `begin`."""
+        words = ["--session", one.session]
+        words += ["--ports", show_range(ports)] if ports is not None else []
+        log = self._command.runs / one.session / LOG
+        child = self._work(one.ref, words, log)
+        return self._joined(Member(one.session, one.ref, one.folder, ports, child))
+
+    def adopt(self, kept: Sequence[Kept]) -> Iterator[Member]:
+        """Sessions that run and are not members: somebody else started them, or an earlier loop."""
+        for one in kept:
+            if one.state == "running" and one.session not in self._members:
+                child = adopt(RunFolder(self._command.runs / one.session).lock)
+                if child is not None:
+                    ref, folder = one.ref, one.folder
+                    found = Member(one.session, ref, folder, one.ports, child, adopted=True)
+                    yield self._joined(found)
+
+    def with_members(self, kept: Sequence[Kept]) -> tuple[Kept, ...]:
+        """The sessions, with those that have a process and show nothing of it yet."""
+        found = {one.session: one for one in kept}
+        for one in self._members.values():
+            on_disk = found.get(one.session)
+            ports = one.ports or (on_disk.ports if on_disk is not None else NO_PORTS)
+            running = Kept(one.session, one.ref, one.folder, ports, "running")
+            found[one.session] = running
+        return tuple(found[session] for session in sorted(found))
+
+    def gone(self) -> Iterator[Gone]:
+        """Members whose process has ended; they are members no more."""
+        for one in self.members:
+            if not one.child.ended():
+                continue
+            del self._members[one.session]
+            exit_ = one.child.reap()
+            one.child.close()
+            words = ""
+            if one.log is not None:
+                words = last_line(one.log)
+                remove_log(one.log)
+            yield Gone(one, exit_, words)
+
+    def signal(self, number: signal.Signals) -> None:
+        """To every session's process, adopted ones too."""
+        for one in self._members.values():
+            one.child.signal(number)
+
+    def leave(self) -> None:
+        """Let go of what still runs: it runs on."""
+        for one in self._members.values():
+            one.child.close()
+        self._members.clear()
+
+    def _joined(self, one: Member) -> Member:
+        self._members[one.session] = one
+        return one
+
+    def _work(self, ref: Ref, words: Sequence[str], log: Path) -> Child:
+        argv = (*self._command.argv, "work", ref.project, str(ref.number), "--post", *words)
+        return start(argv, self._command.env, log)
+
+
+NO_PORTS: Final[Range] = (0, 0)
+"""Of a session that runs no agent."""

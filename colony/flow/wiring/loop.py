@@ -1,0 +1,87 @@
+"""Wiring for the loop: settings become what it works with, and what it reads again."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from colony.config import Settings
+from colony.core.plan import PlanSettings
+from colony.core.ports import Range
+from colony.core.project import Project
+from colony.core.settings import BY_NAME
+from colony.flow.bench import Emit
+from colony.flow.observe import Viewpoint
+from colony.flow.run import LoopBench, LoopSettings
+from colony.flow.supervise import Command
+from colony.host.chance import SystemChance
+from colony.host.clock import SystemClock
+from colony.host.control import Control
+from colony.host.notify import Notify
+from colony.host.ports import busy_ports
+from colony.host.registry import folders_of, is_on
+from colony.host.signals import LoopSignals
+from colony.tracker.protocol import Tracker
+
+LOCK: Final = "run.lock"
+"""In the home: held by the loop that works there."""
+
+
+def loop_bench(
+    settings: Settings,
+    tracker: Tracker,
+    signals: LoopSignals,
+    environ: Mapping[str, str],
+    emit: Emit,
+    read_again: Callable[[], LoopSettings],
+) -> LoopBench:
+    return LoopBench(
+        tracker=tracker,
+        runs=settings.place.runs_dir,
+        clock=SystemClock(),
+        chance=SystemChance(),
+        signals=signals,
+        control=Control(settings.place.home),
+        notify=Notify.of(environ, os.getpid()),
+        emit=emit,
+        read_again=read_again,
+        busy_ranges=busy_ranges,
+    )
+
+
+def loop_settings(settings: Settings, view: Viewpoint) -> LoopSettings:
+    work, run = settings.work, settings.run
+    return LoopSettings(
+        plan=PlanSettings(run.parallel, work.port_pool, work.ports_per_session),
+        interval_s=run.interval,
+        stop_finish_s=run.stop_finish_seconds,
+        ttl_ms=settings.lease.ttl * 1000,
+        view=view,
+        inbox=settings.tracker.inbox_project,
+        folders=_folders(view, settings.place.home),
+    )
+
+
+def command_of(settings: Settings, environ: Mapping[str, str], flags: Mapping[str, str]) -> Command:
+    """`colony work` with the settings that the loop was given: what was an option of the loop is a
+    variable of its sessions, which stands above their `.env` just so."""
+    given = {BY_NAME[name].variable: text for name, text in flags.items() if name != "home"}
+    argv = (sys.executable, "-m", "colony", "--home", str(settings.place.home))
+    return Command(argv, {**environ, **given}, settings.place.runs_dir)
+
+
+def busy_ranges(plan: PlanSettings) -> tuple[Range, ...]:
+    return tuple((port, port) for port in busy_ports(plan.pool))
+
+
+def _folders(view: Viewpoint, home: Path) -> dict[str, str]:
+    found = {}
+    for name, project in view.registry.projects.items():
+        if isinstance(project, Project) and is_on(project, view.host):
+            folder = folders_of(project, home).dev
+            if folder is not None:
+                found[name] = os.path.realpath(folder)
+    return found
