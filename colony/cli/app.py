@@ -42,6 +42,7 @@ PANELS: Final[dict[str, tuple[Verb, ...]]] = {
         Verb("cycle", "next, work and check, once."),
         Verb("deployed", "Say that a built ticket has gone live."),
     ),
+    "Service": (Verb("run", "Work the queue until stopped."),),
     "Look": (
         Verb("explain", "Say why a ticket would be started now, or not."),
         Verb("leases", "Show which session holds which ticket."),

@@ -55,7 +55,7 @@ class Start:
         home = config.find_home(self.flags, self.environ, self.machine)
         settings = config.read(self.flags, self.environ, env_text(home), self.machine)
         self.warn()
-        return Context(settings, self.show, self.environ)
+        return Context(settings, self.show, self.environ, self)
 
     def warn(self) -> None:
         """Say which variables set nothing."""
@@ -70,6 +70,8 @@ class Context:
     settings: config.Settings
     show: Show
     environ: Mapping[str, str]
+    start: Start
+    """What the settings were read from: a service reads them again."""
 
 
 def verbs(**how: Any) -> typer.Typer:

@@ -10,6 +10,7 @@ from colony.core.deploy import Live, gate_of
 from colony.core.lease import Ended, Lease, is_dead, lease_of, still_leased
 from colony.core.lines import Line
 from colony.core.markers import utc
+from colony.core.plan import Expire
 from colony.core.texts.lease import expired
 from colony.core.ticket import History, Ref, State
 from colony.tracker.protocol import Conflict, Guard, Tracker
@@ -100,6 +101,32 @@ def _expire(tracker: Tracker, ref: Ref, lease: Lease) -> str | None:
         "open",
         key=f"{lease.session}:expire:{lease.event}",
         text=expired(lease.session, lease.host),
+        guard=Guard(event=history.ticket.last_event),
+    )
+    return "it changed in this very moment" if isinstance(answer, Conflict) else None
+
+
+def expire(tracker: Tracker, dead: Expire) -> str | None:
+    """Give a ticket back whose session is silent. The reason why not; None when it was done.
+
+    The ticket is read first: it is still that very lease, past its time by the tracker's clock and
+    not ended, or nothing is written.
+    """
+    history = tracker.ticket(dead.ref)
+    held = lease_of(history.events)
+    if not isinstance(held, Lease) or held.token != dead.lease.token:
+        seen = dead.lease
+        before = Lease(seen.session, seen.host, seen.kind, seen.token, seen.token, seen.until_ms)
+        return still_leased(history, before) or "its lease is another one now"
+    if history.ticket.state != "progress":
+        return f"it is {history.ticket.state} now"
+    if not is_dead(held, tracker.now_ms()):
+        return "its session has answered since"
+    answer = tracker.move(
+        dead.ref,
+        "open",
+        key=f"{held.session}:expire:{held.event}",
+        text=expired(held.session, held.host),
         guard=Guard(event=history.ticket.last_event),
     )
     return "it changed in this very moment" if isinstance(answer, Conflict) else None
