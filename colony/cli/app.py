@@ -42,7 +42,12 @@ PANELS: Final[dict[str, tuple[Verb, ...]]] = {
         Verb("cycle", "next, work and check, once."),
         Verb("deployed", "Say that a built ticket has gone live."),
     ),
-    "Service": (Verb("run", "Work the queue until stopped."),),
+    "Service": (
+        Verb("run", "Work the queue, for months."),
+        Verb("pause", "Hold back starts, everywhere or in one project."),
+        Verb("resume", "Let them start again, or let a parked session go on."),
+        Verb("stop", "End a session, or park it."),
+    ),
     "Look": (
         Verb("explain", "Say why a ticket would be started now, or not."),
         Verb("leases", "Show which session holds which ticket."),

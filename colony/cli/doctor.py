@@ -54,7 +54,7 @@ def _findings(start: Start) -> Iterator[Diagnosis]:
 
 
 def _ways(start: Start, settings: Settings) -> Ways:
-    context = Context(settings, start.show, start.environ, start)
+    context = Context(settings, start.show, start.environ)
     return Ways(reads=partial(reads_of, context), tracker=partial(tracker_of, context))
 
 

@@ -1,188 +1,118 @@
-"""`colony run`: the loop that works the queue, until it is stopped."""
+"""`colony run`: the loop that works the queue."""
 
 from __future__ import annotations
 
-import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Annotated, Final
 
 import typer
 
-from colony import config
 from colony.cli.config import listed
 from colony.cli.looking import viewpoint_of
-from colony.cli.machine import env_text
 from colony.cli.options import RUN, WORK, DryRun
-from colony.cli.reaching import tracker_of
+from colony.cli.reaching import as_colony
 from colony.cli.sessions_desk import refusals
-from colony.cli.verb import Context, verb, verbs
-from colony.core.lines import Json, Line, clip
-from colony.core.plan import Action, Ask, Expire, Resume, Start, Wait
-from colony.core.ports import show_range
-from colony.core.settings import BY_NAME
-from colony.errors import Unreachable
-from colony.flow.iterating import Iterations, Terms
-from colony.flow.run import Loop, Outside
-from colony.flow.wiring.loop import Given, edges_of, need_leave, only_loop, terms_of
+from colony.cli.verb import Context, Start, early_verb, verbs
+from colony.core.lines import Line
+from colony.core.live import is_live
+from colony.errors import Refused
+from colony.flow.run import Loop, LoopSettings, shown
+from colony.flow.supervise import Supervisor
+from colony.flow.wiring.loop import LOCK, command_of, loop_bench, loop_settings
+from colony.flow.wiring.sessions import containment_of
 from colony.host.clock import SystemClock
+from colony.host.lock import lock_file
 from colony.host.logbook import Logbook
-from colony.host.notify import Notify
 from colony.host.signals import LoopSignals
-from colony.tracker.protocol import Tracker
 
 app = verbs()
 
-Once = Annotated[
-    bool, typer.Option("--once", help="One iteration; wait for what it started, then end.")
-]
-Live = Annotated[
-    bool, typer.Option("--live", help="The tracker is on another machine, and that is meant.")
-]
-SESSIONS: Final = tuple(name for name in WORK if name != "ports")
-"""Options that are handed on to each session as they were given."""
+SETTINGS: Final = ("intake", "inbox_project", *(name for name in WORK if name != "ports"), *RUN)
+
+Once = Annotated[bool, typer.Option("--once", help="One iteration, and what it began.")]
+Live = Annotated[bool, typer.Option("--live", help="The tracker may be one that others use, too.")]
 
 
-@verb(app, ("intake", *SESSIONS, *RUN))
-def run(context: Context, once: Once = False, live: Live = False, dry_run: DryRun = False) -> int:
-    """Work the queue: start, watch and take up sessions, give silent tickets back, until stopped.
+@early_verb(app, SETTINGS, listed=True)
+def run(start: Start, once: Once = False, dry_run: DryRun = False, live: Live = False) -> int:
+    """Work the queue: look every minute, start what can be started, take up what was interrupted.
 
-    The first Ctrl-C or SIGTERM lets sessions finish, a second parks them, a third kills them.
+    Ctrl-C or SIGTERM once: nothing new starts, sessions finish. Twice: they are parked, and the
+    next run goes on with them. --dry-run prints what an iteration would do, and does nothing.
     """
+    context = start.context()
     with refusals(context, "run", None):
-        need_leave(context.settings, live=live)
-        if dry_run:
-            return _rehearse(context)
-        with only_loop(context.settings):
-            _loop(context, once=once)
-    return 0
-
-
-def _loop(context: Context, *, once: bool) -> None:
-    told = _Telling(context)
-    loop: Loop | None = None
-    with LoopSignals(lambda count: loop.on_stop(count) if loop else None) as signals:
-        opened = _opener(context, once=once)
-        edges = edges_of(
-            context.settings, _given(context), opened, told.line, lambda: signals.count > 0
-        )
-        notify = Notify.of(context.environ, os.getpid())
-        loop = Loop(edges, _terms(context), Outside(signals, notify, lambda: _again(context)))
-        told.settings()
-        try:
+        _check(context, live=live)
+        with ExitStack() as held:
+            if not dry_run:
+                held.enter_context(_home(context))
+            signals = held.enter_context(LoopSignals())
+            tracker = held.enter_context(as_colony(context))
+            emit = _emitter(context)
+            again = _reader(start)
+            bench = loop_bench(context.settings, tracker, signals, start.environ, emit, again)
+            supervisor = Supervisor(command_of(context.settings, start.environ, start.flags))
+            loop = Loop(bench, loop_settings(context.settings, viewpoint_of(context)), supervisor)
+            if dry_run:
+                for line in shown(loop.plan_only()):
+                    context.show.line(line)
+                return 0
+            _begin(start, context, emit)
             loop.run(once=once)
-        finally:
-            edges.watched.close()
-
-
-def _rehearse(context: Context) -> int:
-    """The plan, a line each."""
-    opened = _opener(context, once=True)
-    edges = edges_of(context.settings, _given(context), opened, context.show.line, lambda: False)
-    try:
-        actions = Iterations(edges, _terms(context)).planned()
-    finally:
-        edges.watched.close()
-    for action in actions:
-        context.show.line(_planned(action))
-    if not actions:
-        context.show.line(Line("run.action", "nothing to do"))
     return 0
 
 
-def _planned(action: Action) -> Line:
-    match action:
-        case Expire(ref, lease):
-            text, session = f"expire {ref}: session {lease.session} is silent", lease.session
-        case Resume(session, ref, ports):
-            text = f"resume {ref} ({session}{_on(ports)})"
-        case Start(ref, ports):
-            return Line(
-                "run.action", f"start {ref} ({_on(ports)[2:]})", str(ref), facts={"action": "start"}
-            )
-        case Ask(unready):
-            text = f"ask the creator about {unready.project}: {unready.kind}"
-            return Line("run.action", text, facts={"action": "ask"})
-        case Wait(ref, code, reason, session):
-            told: dict[str, Json] = {"action": "wait", "code": code}
-            text = f"wait {ref}: {reason}"
-            return Line("run.action", text, str(ref), session or None, facts=told)
-    name = type(action).__name__.lower()
-    return Line("run.action", text, str(ref), session, facts={"action": name})
+def _check(context: Context, *, live: bool) -> None:
+    """What keeps a loop from being started, before anything is written."""
+    url = context.settings.tracker.url
+    if is_live(url) and not live:
+        raise Refused("COLONY_TICKETS_URL names a tracker that others use, too: add --live")
+    containment = containment_of(context.settings, context.environ)
+    if containment.warning:
+        context.show.problem(Line("warning", f"— {containment.warning}"))
 
 
-def _on(ports: tuple[int, int] | None) -> str:
-    return f", ports {show_range(ports)}" if ports is not None else ", no agent"
+@contextmanager
+def _home(context: Context) -> Iterator[None]:
+    """This home, for one loop at a time."""
+    home = context.settings.place.home
+    home.mkdir(parents=True, exist_ok=True)
+    with lock_file(home / LOCK, "another run works in this home"):
+        yield
 
 
-class _Telling:
-    """Lines go to whoever reads the output, and into the log."""
+def _reader(start: Start) -> Callable[[], LoopSettings]:
+    """What SIGHUP reads again: the `.env` and the registry; options and environment stand."""
 
-    def __init__(self, context: Context) -> None:
-        self._context = context
-        self._log = Logbook(context.settings.place.home / "logs")
-        self._clock = SystemClock()
-        self._trouble = ""
+    def read() -> LoopSettings:
+        context = start.context()
+        return loop_settings(context.settings, viewpoint_of(context))
 
-    def line(self, line: Line) -> None:
-        show = self._context.show
-        if line.kind == "warning":
-            show.problem(line)
-        else:
-            show.line(line, "bold" if line.kind in ("session.end", "run.stopped") else "")
-        self._log.write(self._clock.wall_ms(), line.as_text())
-        if self._log.trouble and self._log.trouble != self._trouble:
-            show.problem(Line("warning", f"— the log is not written: {self._log.trouble}"))
-        self._trouble = self._log.trouble
-
-    def settings(self) -> None:
-        """Who runs where, then every setting that is not its default."""
-        place = self._context.settings.place
-        text = f"process {os.getpid()} on {place.host}, home {place.home}"
-        self.line(Line("run", text, facts={"pid": os.getpid(), "home": str(place.home)}))
-        for row in listed(self._context.start).rows:
-            if row.source != "default":
-                name = row.setting.flag.removeprefix("--")
-                value = clip(row.setting.shown(row.text), 200) or "-"
-                facts: dict[str, Json] = {"setting": name, "value": value, "source": row.source}
-                self.line(Line("run", f"{name} {value} — {row.source}", facts=facts))
+    return read
 
 
-def _given(context: Context) -> Given:
-    flags = context.start.flags
-    options = [f"{BY_NAME[name].flag}={text}" for name, text in flags.items() if name in SESSIONS]
-    # `work` has no such option: what a person asks for by name is judged by the settings alone.
-    intake = {BY_NAME[name].variable: flags[name] for name in ("intake",) if name in flags}
-    return Given(tuple(options), {**context.environ, **intake})
+def _emitter(context: Context) -> Callable[[Line], None]:
+    """Lines for whoever looks, and for `logs/colony.log`; trouble with that is said once."""
+    book, clock = Logbook(context.settings.place.home / "logs"), SystemClock()
+    told = ""
+
+    def emit(line: Line) -> None:
+        nonlocal told
+        context.show.line(line)
+        book.write(clock.wall_ms(), line.as_text())
+        if book.trouble and book.trouble != told:
+            context.show.problem(Line("warning", f"— no log is written: {book.trouble}"))
+        told = book.trouble
+
+    return emit
 
 
-def _terms(context: Context) -> Terms:
-    return terms_of(context.settings, viewpoint_of(context))
-
-
-def _again(context: Context) -> Terms:
-    """What an option or the environment set stays; `.env` and registry are read again."""
-    start, home = context.start, context.settings.place.home
-    settings = config.read(start.flags, start.environ, env_text(home), start.machine)
-    return _terms(Context(settings, context.show, context.environ, start))
-
-
-class _Opener:
-    """Opens the tracker when it can be. Whoever waits for one iteration is told that it cannot."""
-
-    def __init__(self, context: Context, *, once: bool) -> None:
-        self._context = context
-        self._found: Tracker | None = None
-        if once:
-            self._found = tracker_of(context, as_person=False)
-            return
-        try:
-            self._found = tracker_of(context, as_person=False)
-        except Unreachable:
-            self._found = None
-
-    def __call__(self) -> Tracker:
-        found, self._found = self._found, None
-        return found if found is not None else tracker_of(self._context, as_person=False)
-
-
-def _opener(context: Context, *, once: bool) -> _Opener:
-    return _Opener(context, once=once)
+def _begin(start: Start, context: Context, emit: Callable[[Line], None]) -> None:
+    """Every setting that is not its default, before anything happens."""
+    place, run = context.settings.place, context.settings.run
+    text = f"host {place.host}, home {place.home}, {run.parallel} at once, every {run.interval} s"
+    emit(Line("run", text))
+    for row in listed(start).rows:
+        if row.source != "default":
+            emit(Line("run", f"{row.setting.variable} {row.setting.shown(row.text)}"))

@@ -16,7 +16,7 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Concatenate, ParamSpec
 
 import typer
@@ -55,7 +55,7 @@ class Start:
         home = config.find_home(self.flags, self.environ, self.machine)
         settings = config.read(self.flags, self.environ, env_text(home), self.machine)
         self.warn()
-        return Context(settings, self.show, self.environ, self)
+        return Context(settings, self.show, self.environ, self.flags)
 
     def warn(self) -> None:
         """Say which variables set nothing."""
@@ -70,8 +70,8 @@ class Context:
     settings: config.Settings
     show: Show
     environ: Mapping[str, str]
-    start: Start
-    """What the settings were read from: a service reads them again."""
+    flags: Mapping[str, str] = field(default_factory=dict)
+    """The options that were given, by setting name, as `config.read` takes them."""
 
 
 def verbs(**how: Any) -> typer.Typer:
@@ -99,17 +99,22 @@ def verb(
 
 
 def early_verb(
-    app: typer.Typer, settings: Sequence[str] = (), *, name: str | None = None
+    app: typer.Typer,
+    settings: Sequence[str] = (),
+    *,
+    name: str | None = None,
+    listed: bool = False,
 ) -> Callable[[Callable[Concatenate[Start, P], int | None]], Callable[..., int | None]]:
-    """`verb` for a command that works also where the settings cannot be used.
+    """`verb` for a command that works also where the settings cannot be used, or reads them again.
 
-    It takes the options of `settings` without listing them in its help.
+    It takes the options of `settings` without listing them in its help, unless `listed`.
     """
 
     def declare(
         function: Callable[Concatenate[Start, P], int | None],
     ) -> Callable[..., int | None]:
-        _declare(app, function, function, (name, settings, options.hidden(settings)))
+        given = options.parameters(settings) if listed else options.hidden(settings)
+        _declare(app, function, function, (name, settings, given))
         return function
 
     return declare

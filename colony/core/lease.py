@@ -238,7 +238,7 @@ def renewal_at(sent_ms: int, trusted_ms: int, heartbeat_ms: int) -> int:
     return min(sent_ms + heartbeat_ms, sent_ms + max(0, trusted_ms - sent_ms) // 2)
 
 
-def still_leased(history: History, lease: Lease) -> str | None:
+def still_leased(history: History, lease: Lease | LeaseView) -> str | None:
     """Why `history`, read right before acting on `lease`, forbids it; None where it does not."""
     if history.ticket.state != "progress":
         return f"it is {history.ticket.state} now"
@@ -252,7 +252,9 @@ def still_leased(history: History, lease: Lease) -> str | None:
             return f"another session holds it now ({session})"
         case Lease(kind="ready") if lease.kind != "ready":
             return "it is built now, waiting for the deploy"
-        case Lease(event=event, until_ms=until_ms) if event != lease.event:
+        case Lease(token=token, until_ms=until_ms) if (
+            token != lease.token or until_ms != lease.until_ms
+        ):
             until = "no expiry" if until_ms is None else f"until {utc(until_ms)}"
             return f"the lease of {lease.session} changed (now {until})"
         case Lease():

@@ -1,21 +1,23 @@
-"""Whether a tracker is a live one: on another machine, where others work with it too."""
+"""Whether a tracker is other people's, too: what acts on it by itself must be told that it may."""
 
 from __future__ import annotations
 
-import re
-from typing import Final
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from colony.core.loopback import is_loopback
 
-_AUTHORITY: Final = re.compile(r"(https?|postgresql)://([^/?#]*)")
-
 
 def is_live(url: str) -> bool:
-    """False for a file, for a server on this machine, and for a database behind a socket."""
-    found = _AUTHORITY.match(url)
-    if found is None:
-        return False
-    host = found[2].rpartition("@")[2]
-    name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
-    socket = found[1] == "postgresql" and (not name or name.lower().startswith("%2f"))
-    return not (socket or is_loopback(name.lower()))
+    """True for a server, or a database server, that is not only on this machine; an address that
+    cannot be read counts as one."""
+    try:
+        parts = urlsplit(url)
+        if parts.scheme == "sqlite":
+            return False
+        host = parts.hostname or parse_qs(parts.query).get("host", [""])[0]
+    except ValueError:
+        return True
+    host = unquote(host)
+    # PostgreSQL's own socket: a folder, or no host at all.
+    socket = parts.scheme == "postgresql" and (not host or host.startswith("/"))
+    return not (socket or is_loopback(host))

@@ -39,6 +39,11 @@ def is_state(word: str) -> TypeGuard[State]:
     return word in STATES
 
 
+def is_name(text: str) -> bool:
+    """A project may be called so."""
+    return re.fullmatch(NAME_PATTERN, text, re.ASCII) is not None
+
+
 @dataclass(frozen=True, slots=True)
 class Ref:
     """The name of a ticket: `project#number`."""

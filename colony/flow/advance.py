@@ -14,6 +14,7 @@ from typing import Any, Final
 from colony.core.codec import to_json
 from colony.core.endings import Cause
 from colony.core.session import (
+    UNTIL_ASKED_MS,
     Compose,
     End,
     Ended,
@@ -172,8 +173,15 @@ class Session:
         if asked is None:
             return
         self._heard = self.bench.place.signals.count
+        park = self.facts.parked
         if self.facts.occasion is None and self.facts.lease is not None:
-            self.save(replace(self.facts, asked=asked))
+            if asked == "park" and park is not None:
+                # It waits already; from now on for a person.
+                until_ms = self._now_ms() + UNTIL_ASKED_MS
+                park = replace(park, reason="asked", resume_ms=until_ms)
+                self.save(park_changed(self.facts, park))
+            else:
+                self.save(replace(self.facts, asked=asked))
         self.bench.orders.done(self.facts.session)
 
     def _stop(self) -> Parked | None:

@@ -1,117 +1,109 @@
-"""The sessions of this home that have not ended, as the plan of the loop wants to know them."""
+"""The sessions of this home that have not ended, as the plan of the loop sees them."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Final
 
-from colony.core.backoff import Failed
-from colony.core.last_line import PARKED
-from colony.core.markers import utc
+from colony.core.going_on import stand_of
 from colony.core.plan import Kept, Quota
-from colony.core.session import Facts, Rest, next_step
+from colony.core.session import Facts, Parked, Rest, next_step, phase_of
 from colony.flow.runs import facts_of, not_ended
-from colony.flow.supervise import Task
 from colony.flow.work import only_posts
-from colony.host.ended import note_ended
 from colony.host.journal import Garbage
 from colony.host.lock import is_locked
 
-Asked = Callable[[str], Literal["stop", "park"] | None]
-"""What a person wants of a session."""
+AGAIN_MS: Final = (0, 60_000, 300_000, 900_000)
+"""Pause before a session is taken up again after the first failed try, the second, and so on."""
+
+HOLDS: Final = frozenset({"limit", "provider", "login"})
+"""Why a park holds the account, and with it every other start of this host."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tries:
+    """Failed tries in a row to take a session up, and where it stood then."""
+
+    count: int
+    stood: str
+    at_ms: int
+
+    @property
+    def due_ms(self) -> int:
+        return self.at_ms + AGAIN_MS[min(self.count, len(AGAIN_MS)) - 1]
 
 
 @dataclass(frozen=True, slots=True)
 class Sessions:
-    """Every session of this home that has not ended."""
+    """One look at the run folders."""
 
     kept: tuple[Kept, ...]
-    """Oldest first."""
     quota: Quota
-    unreadable: Mapping[str, str]
-    """By name, why: a person has to look."""
-
-    def running(self) -> tuple[Kept, ...]:
-        return tuple(one for one in self.kept if one.state == "running")
+    unreadable: tuple[str, ...]
+    """Run folders that say nothing of use, and why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
-    """What the loop itself knows of its sessions."""
-
-    tasks: Mapping[str, Task]
-    """Those whose process it holds, by session."""
-    failed: Mapping[str, Failed]
-    """Those that could not be taken up a moment ago."""
-    asked: Asked
+def stood_at(facts: Facts) -> str:
+    """Where a session stands, for telling whether a try brought it on."""
+    done = sum(effect.status != "planned" for effect in facts.outbox)
+    return f"{phase_of(facts)} {len(facts.parts)} {len(facts.parks)} {done}"
 
 
-def sessions_here(runs: Path, known: Known, now_ms: int) -> Sessions:
-    """Whatever this host is called in them: who has the folder has the session."""
-    found: list[tuple[int, Kept]] = []
-    holds: list[tuple[int, str]] = []
-    unreadable: dict[str, str] = {}
-    unborn = dict(known.tasks)
+def sessions_in(
+    runs: Path, now_ms: int, tries: Mapping[str, Tries], ordered: Collection[str]
+) -> Sessions:
+    """Whoever holds the folder, whatever this host was called when the session began. `ordered`: a
+    person wants something of them, so they are taken up at once."""
+    kept, unreadable, held = [], [], Quota()
     for folder in not_ended(runs):
         facts = facts_of(folder)
         if isinstance(facts, Garbage):
-            unreadable[folder.session] = facts.reason
+            unreadable.append(facts.reason)
+        if not isinstance(facts, Facts) or facts.outcome is not None:
             continue
-        if facts is None:
-            continue
-        if facts.outcome is not None:
-            if not is_locked(folder.lock):
-                note_ended(runs, folder.session)
-            continue
-        unborn.pop(facts.session, None)
-        locked = facts.session in known.tasks or is_locked(folder.lock)
-        found.append((facts.started_ms, _kept(facts, known, now_ms, locked=locked)))
-        park = facts.parked
-        if park is not None and park.reason == "limit" and not locked and park.resume_ms > now_ms:
-            holds.append((park.resume_ms, facts.session))
-    found += [(now_ms, _running(task)) for task in unborn.values()]
-    found.sort(key=lambda one: (one[0], one[1].session))
-    return Sessions(tuple(kept for _, kept in found), _quota(holds), unreadable)
+        running = is_locked(folder.lock)
+        one = _kept(facts, now_ms, running=running)
+        tried = tries.get(facts.session)
+        if facts.session in ordered and not running:
+            one = _due(one, 0, "a person asked for it")
+        elif tried is not None and tried.due_ms > one.due_ms:
+            one = _due(one, tried.due_ms, f"try {tried.count} failed")
+        kept.append(one)
+        held = _holding(held, facts, now_ms)
+    kept.sort(key=lambda one: one.session)
+    return Sessions(tuple(kept), held, tuple(unreadable))
 
 
-def _quota(holds: list[tuple[int, str]]) -> Quota:
-    if not holds:
-        return Quota()
-    until_ms, session = max(holds)
-    return Quota(until_ms, f"usage limit reached ({session})")
-
-
-def _running(task: Task) -> Kept:
-    return Kept(task.session, task.ref, task.folder, task.ports or (0, 0), "running")
-
-
-def _kept(facts: Facts, known: Known, now_ms: int, *, locked: bool) -> Kept:
-    task = known.tasks.get(facts.session)
-    ports = task.ports if task is not None and task.ports is not None else facts.setup.ports
+def _kept(facts: Facts, now_ms: int, *, running: bool) -> Kept:
     folder = os.path.realpath(facts.setup.folder)
-    session, ref, posts = facts.session, facts.ticket, only_posts(facts)
-    if locked:
-        return Kept(session, ref, folder, ports, "running", posts=posts)
-    asked = known.asked(session) is not None
-    tried = known.failed.get(session)
-    due_ms, why = (
-        (tried.until_ms, f"{tried.why}; again after {utc(tried.until_ms)}") if tried else (0, "")
-    )
-    if asked:
-        # It is taken up only to have the order on record.
-        return Kept(session, ref, folder, ports, "left", due_ms, why, posts=True)
-    if facts.occasion is None and isinstance(next_step(facts, now_ms), Rest):
-        return Kept(session, ref, folder, ports, "resting")
+    if running:
+        return Kept(facts.session, facts.ticket, folder, facts.setup.ports, "running")
+    step = None if facts.occasion is not None else next_step(facts, now_ms)
+    why = stand_of(facts, facts.host, now_ms, running=False).text
     park = facts.parked
-    if park is not None and not posts:
-        if park.resume_ms > due_ms:
-            until = "until it is asked to go on" if park.reason == "asked" else utc(park.resume_ms)
-            due_ms, why = park.resume_ms, f"parked {until}: {PARKED[park.reason]}"
-        return Kept(session, ref, folder, ports, "parked", due_ms, why)
-    if not posts and not Path(folder).is_dir():
-        far_ms = max(due_ms, now_ms + 1)
-        return Kept(session, ref, folder, ports, "left", far_ms, f"{folder} is missing")
-    return Kept(session, ref, folder, ports, "left", due_ms, why, posts)
+    if isinstance(step, Rest):
+        return Kept(facts.session, facts.ticket, folder, facts.setup.ports, "resting", why=why)
+    if isinstance(step, Parked) or (park is not None and facts.occasion is None):
+        due_ms = park.resume_ms if park is not None else 0
+        ports = facts.setup.ports
+        return Kept(facts.session, facts.ticket, folder, ports, "parked", due_ms, why)
+    posts = only_posts(facts)
+    return Kept(facts.session, facts.ticket, folder, facts.setup.ports, "left", 0, why, posts)
+
+
+def _due(one: Kept, due_ms: int, why: str) -> Kept:
+    return replace(one, due_ms=due_ms, why=why)
+
+
+def _holding(held: Quota, facts: Facts, now_ms: int) -> Quota:
+    """The account's hold: of the parks that the account is the reason of, the longest."""
+    park = facts.parked
+    if park is None or park.reason not in HOLDS or park.resume_ms <= now_ms:
+        return held
+    if held.held_until_ms is not None and held.held_until_ms >= park.resume_ms:
+        return held
+    word = {"limit": "usage limit reached", "provider": "the provider is away"}.get(park.reason)
+    return Quota(park.resume_ms, word or "the coding agent is not logged in")

@@ -10,9 +10,8 @@ from colony.core.deploy import Live, gate_of
 from colony.core.lease import Ended, Lease, is_dead, lease_of, still_leased
 from colony.core.lines import Line
 from colony.core.markers import utc
-from colony.core.plan import Expire
 from colony.core.texts.lease import expired
-from colony.core.ticket import History, Ref, State
+from colony.core.ticket import History, LeaseView, Ref, State
 from colony.tracker.protocol import Conflict, Guard, Tracker
 
 IN_PROGRESS: Final[frozenset[State]] = frozenset({"progress"})
@@ -82,7 +81,7 @@ def give_back(
         if not isinstance(each.held, Lease) or not is_dead(each.held, tracker.now_ms()):
             continue
         ref = each.history.ticket.ref
-        reason = lives(ref, each.held) or _expire(tracker, ref, each.held)
+        reason = lives(ref, each.held) or expire(tracker, ref, view_of_lease(each.held))
         if reason:
             text = f"NOT expired {ref} (session {each.held.session}): {reason} — nothing written"
         else:
@@ -90,40 +89,25 @@ def give_back(
         yield Line("lease", text, str(ref), each.held.session, facts={"expired": not reason})
 
 
-def _expire(tracker: Tracker, ref: Ref, lease: Lease) -> str | None:
-    """The reason why not; None when it was done."""
+def view_of_lease(lease: Lease) -> LeaseView:
+    return LeaseView(lease.session, lease.host, lease.kind, lease.token, lease.until_ms)
+
+
+def expire(tracker: Tracker, ref: Ref, lease: LeaseView) -> str | None:
+    """Give the ticket back whose lease is this one, dead. The reason why not; None: it was done.
+
+    The ticket is read first, and the write holds only on what was read.
+    """
     history = tracker.ticket(ref)
     reason = still_leased(history, lease)
     if reason:
         return reason
+    held = lease_of(history.events)
+    assert isinstance(held, Lease)
+    if not is_dead(held, tracker.now_ms()):
+        return f"the lease of {held.session} lives"
     answer = tracker.move(
         ref,
-        "open",
-        key=f"{lease.session}:expire:{lease.event}",
-        text=expired(lease.session, lease.host),
-        guard=Guard(event=history.ticket.last_event),
-    )
-    return "it changed in this very moment" if isinstance(answer, Conflict) else None
-
-
-def expire(tracker: Tracker, dead: Expire) -> str | None:
-    """Give a ticket back whose session is silent. The reason why not; None when it was done.
-
-    The ticket is read first: it is still that very lease, past its time by the tracker's clock and
-    not ended, or nothing is written.
-    """
-    history = tracker.ticket(dead.ref)
-    held = lease_of(history.events)
-    if not isinstance(held, Lease) or held.token != dead.lease.token:
-        seen = dead.lease
-        before = Lease(seen.session, seen.host, seen.kind, seen.token, seen.token, seen.until_ms)
-        return still_leased(history, before) or "its lease is another one now"
-    if history.ticket.state != "progress":
-        return f"it is {history.ticket.state} now"
-    if not is_dead(held, tracker.now_ms()):
-        return "its session has answered since"
-    answer = tracker.move(
-        dead.ref,
         "open",
         key=f"{held.session}:expire:{held.event}",
         text=expired(held.session, held.host),

@@ -24,7 +24,7 @@ from colony.core.brief import parts
 from colony.core.brief.check import CheckFacts, check_values
 from colony.core.brief.facts import BriefFacts, Texts
 from colony.core.brief.resumed import AskedForReport, Resumed, report_values, resumed_values
-from colony.core.ticket import NAME_PATTERN
+from colony.core.ticket import is_name
 from colony.errors import UsageProblem
 
 TICKET_MIN: Final = 4_000
@@ -51,7 +51,7 @@ class Templates:
 
     def texts(self, depends_on: Iterable[str] = ()) -> Texts:
         """The plain files that briefs carry as they are."""
-        told = {name: self._plain(f"depends/{name}.md") for name in depends_on if _is_name(name)}
+        told = {name: self._plain(f"depends/{name}.md") for name in depends_on if is_name(name)}
         rules = self._plain("rules.md")
         if not rules:
             raise UsageProblem(
@@ -110,7 +110,3 @@ class Templates:
         except (OSError, UnicodeDecodeError) as error:
             raise UsageProblem(f"{self._folder / name}: cannot be read ({error})") from error
         return _NOTE.sub("", text, count=1).strip()
-
-
-def _is_name(name: str) -> bool:
-    return bool(re.fullmatch(NAME_PATTERN, name, re.ASCII))

@@ -1,167 +1,425 @@
-"""The loop: one thread that waits for a time, a signal or the end of a session, and then looks.
+"""The loop: look, plan, act, wait; one thread, one wait. It holds no truth of its own.
 
-It holds no truth of its own: whatever it knows stands in the tracker and in the run folders, so it
-can be killed at any moment, and the next one goes on.
+Sessions are processes of their own that outlive it. One ticket's trouble is that ticket's line: no
+answer of the tracker, no broken file and no session's end ends the loop.
 """
 
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Final
 
-from colony.core import iteration
-from colony.core.lines import Line
-from colony.core.session_end import session_end
-from colony.errors import ColonyError
-from colony.flow.iterating import Edges, Iterations, Terms
-from colony.flow.supervise import Over
+from colony.core.brake import Brake, Braked, Look, brake
+from colony.core.iteration import Begun, Iteration, line
+from colony.core.lines import Line, clip
+from colony.core.markers import utc
+from colony.core.pick import Unready
+from colony.core.plan import (
+    Action,
+    Ask,
+    Expire,
+    Kept,
+    PlanSettings,
+    Quota,
+    Refusal,
+    Resume,
+    Room,
+    Start,
+    Wait,
+    is_silent,
+    plan,
+)
+from colony.core.ports import Range
+from colony.core.survey import Survey
+from colony.core.ticket import Ref
+from colony.errors import ColonyError, NotFound
+from colony.flow.asking import ask_about_projects
+from colony.flow.bench import Emit
+from colony.flow.closing import Closing, closing_of
+from colony.flow.kept import Sessions, Tries, sessions_in
+from colony.flow.leases import expire
+from colony.flow.looking import Watch
+from colony.flow.observe import Viewpoint
+from colony.flow.supervise import Gone, Supervisor
+from colony.host.chance import Chance
+from colony.host.clock import Clock
+from colony.host.control import Control
 from colony.host.notify import Notify
 from colony.host.signals import LoopSignals
+from colony.tracker.protocol import Tracker
 
-LONGEST_WAIT_S: Final = 1.0
-"""A control file is seen after so long at the latest."""
-FINISH, PARK, KILL = 1, 2, 3
+REFUSED_MS: Final = (60_000, 300_000, 900_000)
+"""Pause before a ticket whose start was refused is tried again."""
+LEAST_S: Final = 1.0
+"""Least time between two iterations, whatever calls for one."""
 
 
 @dataclass(frozen=True, slots=True)
-class Outside:
-    """Who speaks to the loop, and whom it tells how it does."""
+class LoopSettings:
+    """What can be read again while the loop runs. Times are seconds."""
 
+    plan: PlanSettings
+    interval_s: int
+    stop_finish_s: int
+    """0: what runs may finish."""
+    ttl_ms: int
+    view: Viewpoint
+    inbox: str
+    folders: Mapping[str, str]
+    """Project -> dev folder here, all links resolved."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoopBench:
+    """Everything the loop works with."""
+
+    tracker: Tracker
+    runs: Path
+    clock: Clock
+    chance: Chance
     signals: LoopSignals
+    control: Control
     notify: Notify
-    reread: Callable[[], Terms]
-    """`.env` and registry as they are now. ColonyError: they cannot be used."""
+    emit: Emit
+    read_again: Callable[[], LoopSettings]
+    """Settings and registry anew. `ColonyError`: they cannot be used."""
+    busy_ranges: Callable[[PlanSettings], tuple[Range, ...]]
+    """Ranges of the pool in which something listens."""
+
+
+@dataclass(slots=True)
+class _Did:
+    """What one iteration did, for its line."""
+
+    started: list[Begun] = field(default_factory=list)
+    resumed: list[Begun] = field(default_factory=list)
+    expired: list[str] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
+    waiting: list[Wait] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 class Loop:
-    """Runs until it is stopped, or with `once` until what it started has ended."""
+    def __init__(self, bench: LoopBench, settings: LoopSettings, supervisor: Supervisor) -> None:
+        self._bench = bench
+        self._settings = settings
+        self._supervisor = supervisor
+        self._watch = Watch(bench.tracker)
+        self._brake = Brake()
+        self._number = 0
+        self._tries: dict[str, Tries] = {}
+        self._refused: dict[Ref, tuple[int, Refusal]] = {}
+        self._asked: frozenset[Unready] = frozenset()
+        self._told: frozenset[str] = frozenset()
+        self._held_until_ms: int | None = None
+        self._heard = 0
+        self._stopped_s = 0.0
+        self._next_s = 0.0
+        """When the next iteration is due, on the boot clock."""
 
-    def __init__(self, edges: Edges, terms: Terms, outside: Outside) -> None:
-        self._edges, self._outside = edges, outside
-        self._iterations = Iterations(edges, terms)
-        self._stage = 0
-        self._stopped_at: float | None = None
-        self._next_at = self._now()
-        self._orders: object = None
+    # --- its life ----------------------------------------------------------------------------
 
     def run(self, *, once: bool) -> None:
-        supervisor, notify = self._edges.supervisor, self._outside.notify
-        notify.ready()
-        first = True
-        while True:
-            ended = [self._tell_end(over) for over in supervisor.ended()]
-            self._reread()
-            self._stop()
-            if self._stage and not supervisor.tasks:
-                break
-            if once and not first and not supervisor.own:
-                break
-            if not self._stage and (first or (not once and (ended or self._is_due()))):
-                self._iterate()
-                first = False
-            notify.alive()
-            self._outside.signals.wait_for(supervisor.pidfds, self._wait_s())
-        notify.stopping()
-        self._edges.emit(self._last_line(once=once))
-        supervisor.leave()
-
-    def stopping(self) -> bool:
-        return self._outside.signals.count > 0
-
-    def on_stop(self, count: int) -> None:
-        """In the signal's handler: the second and third reach the sessions at once, whatever the
-        loop is waiting for."""
-        if count >= PARK:
-            self._to(min(count, KILL))
-
-    # --- its parts -----------------------------------------------------------------------------
-
-    def _now(self) -> float:
-        return self._edges.clock.boot_s()
-
-    def _iterate(self) -> None:
-        self._orders = self._ordered()
-        line = iteration.line(self._iterations.once())
-        self._edges.emit(line)
-        self._outside.notify.status(line.text)
-        self._next_at = self._now() + self._iterations.terms.interval_s
-
-    def _is_due(self) -> bool:
-        due_ms = self._iterations.due_ms
-        if due_ms is not None and self._edges.clock.wall_ms() >= due_ms:
-            return True
-        return self._now() >= self._next_at or self._ordered() != self._orders
-
-    def _ordered(self) -> object:
-        control = self._edges.control
-        return control.paused(), control.ordered()
-
-    def _wait_s(self) -> float:
-        waits = [self._next_at - self._now(), LONGEST_WAIT_S]
-        if self._outside.notify.watchdog_s is not None:
-            waits.append(self._outside.notify.watchdog_s)
-        due_ms = self._iterations.due_ms
-        if due_ms is not None:
-            waits.append((due_ms - self._edges.clock.wall_ms()) / 1000)
-        if self._stage:
-            waits = waits[1:]
-        return max(0.0, min(waits))
-
-    def _tell_end(self, over: Over) -> Over:
-        task = over.task
-        facts = self._iterations.over(over)
-        if facts is not None:
-            self._edges.emit(session_end(facts, over.exit, over.said, task.ports))
-        elif not task.resumed:
-            text = f"— {task.ref} was not started: {over.said or 'it said nothing'}"
-            self._edges.emit(Line("warning", text, str(task.ref), task.session))
-        else:
-            text = f"— {task.ref}: the record of session {task.session} cannot be read"
-            self._edges.emit(Line("warning", text, str(task.ref), task.session))
-        return over
-
-    def _reread(self) -> None:
-        signals = self._outside.signals
-        if not signals.again:
-            return
-        signals.again = False
+        """Until it is asked to stop and nothing of it runs; `once`: one iteration, and what it
+        began."""
+        self._bench.notify.ready()
         try:
-            self._iterations.terms = self._outside.reread()
-        except ColonyError as problem:
-            text = f"— settings and registry stay as they were: {problem.line}"
-            self._edges.emit(Line("warning", text, facts={"code": problem.code}))
-            return
-        self._edges.emit(Line("run", "settings and registry were read again"))
-        self._next_at = self._now()
+            begun = self.iterate()
+            while not self._over(begun if once else None):
+                self._rest(once=once)
+        finally:
+            self._bench.notify.stopping()
+            self._supervisor.leave()
+        self._say("run.stopped", "— nothing of it runs any more" if not once else "— one iteration")
 
-    def _stop(self) -> None:
-        """The ladder: finish, park, kill."""
-        count = self._outside.signals.count
-        if not count:
-            return
-        running = len(self._edges.supervisor.tasks)
-        if self._stopped_at is None:
-            self._stopped_at = self._now()
-            self._stage = max(self._stage, FINISH)
-            text = f"stop requested: nothing new is started, {running} session(s) finish"
-            self._edges.emit(Line("run", text, facts={"stop": "finish", "running": running}))
-            self._outside.notify.stopping()
-        limit_s = self._iterations.terms.stop_finish_s
-        late = limit_s > 0 and self._now() - self._stopped_at >= limit_s
-        self._to(KILL if count >= KILL else PARK if count >= PARK or late else FINISH)
+    def _over(self, begun: frozenset[str] | None) -> bool:
+        """`begun`: the sessions of the one iteration that is to be done."""
+        self._collect()
+        members = {one.session for one in self._supervisor.members}
+        if begun is not None:
+            return not (members & begun)
+        return self._bench.signals.count > 0 and not members
 
-    def _to(self, stage: int) -> None:
-        """Each step is taken once; the handler of a signal may be quicker."""
-        if stage <= self._stage:
+    def _rest(self, *, once: bool) -> None:
+        """Wait for whatever comes next: an end, a signal, the next iteration."""
+        bench = self._bench
+        due_s = self._next_s
+        while True:
+            self._mind_signals()
+            left_s = due_s - bench.clock.boot_s()
+            watchdog_s = bench.notify.watchdog_s
+            slice_s = left_s if watchdog_s is None else min(left_s, watchdog_s)
+            if self._bench.signals.count:
+                slice_s = min(max(slice_s, 0.0), self._until_parking_s())
+            ended = bench.signals.wait_for(self._supervisor.pidfds, max(0.0, slice_s))
+            bench.notify.alive()
+            if ended or bench.signals.count > self._heard or bench.signals.again:
+                break
+            if bench.clock.boot_s() >= due_s or self._until_parking_s() <= 0:
+                break
+        self._mind_signals()
+        if ended:
+            self._collect()
+        if once or bench.signals.count:
+            self._next_s = bench.clock.boot_s() + self._settings.interval_s
             return
-        self._stage = stage
-        supervisor = self._edges.supervisor
-        supervisor.signal(signal.SIGTERM if stage == PARK else signal.SIGKILL)
+        self.iterate()
 
-    def _last_line(self, *, once: bool) -> Line:
-        if not self._stage:
-            return Line("run.stopped", "— done, once" if once else "— done")
-        words = {FINISH: "as asked", PARK: "as asked, its sessions are parked", KILL: "at once"}
-        return Line("run.stopped", f"— {words[self._stage]}", facts={"stage": self._stage})
+    def _mind_signals(self) -> None:
+        """The stop ladder, and what is to be read again."""
+        signals, members = self._bench.signals, len(self._supervisor.members)
+        if signals.again:
+            signals.again = False
+            self._read_again()
+        while self._heard < signals.count:
+            self._heard += 1
+            if self._heard == 1:
+                self._stopped_s = self._bench.clock.boot_s()
+                self._bench.notify.stopping()
+                text = f"stop requested: nothing new starts, {members} session(s) go on"
+                self._say("run", f"{text}; once more parks them")
+            elif self._heard == 2:
+                self._park()
+            else:
+                self._say("run", f"killing {members} session(s)")
+                self._supervisor.signal(signal.SIGKILL)
+        if self._heard == 1 and self._until_parking_s() <= 0:
+            self._heard = 2
+            signals.count = max(signals.count, 2)
+            self._park()
+
+    def _park(self) -> None:
+        self._say("run", f"parking {len(self._supervisor.members)} session(s)")
+        self._supervisor.signal(signal.SIGTERM)
+
+    def _until_parking_s(self) -> float:
+        """Until what still runs is parked; for ever where it may finish."""
+        limit_s = self._settings.stop_finish_s
+        if self._heard != 1 or not limit_s:
+            return 3600.0
+        return self._stopped_s + limit_s - self._bench.clock.boot_s()
+
+    def _read_again(self) -> None:
+        try:
+            self._settings = self._bench.read_again()
+        except ColonyError as error:
+            self._say("run", f"not read again, what held before holds: {error.line}")
+        else:
+            self._watch.forget()
+            self._say("run", "settings and registry were read again")
+
+    # --- one iteration -----------------------------------------------------------------------
+
+    def iterate(self) -> frozenset[str]:
+        """Look, plan, act, say so; the sessions that were begun or taken up."""
+        bench, did = self._bench, _Did()
+        self._number += 1
+        self._next_s = bench.clock.boot_s() + self._settings.interval_s
+        self._collect()
+        sessions = self._sessions()
+        for one in self._supervisor.adopt(sessions.kept):
+            did.notes.append(f"adopted {one.ref} ({one.session})")
+        sessions = replace(sessions, kept=self._supervisor.with_members(sessions.kept))
+        survey = self._survey(did)
+        quota = self._quota(sessions.quota)
+        if survey is not None:
+            for action in self._plan(survey, sessions.kept, quota, did):
+                self._act(action, sessions.kept, did)
+        self._wake_in_time(sessions.kept)
+        self._tell(did)
+        return frozenset(each.session for each in (*did.started, *did.resumed))
+
+    def plan_only(self) -> tuple[Action, ...]:
+        """What an iteration would do now; nothing is written, started or adopted."""
+        did = _Did()
+        sessions = self._sessions()
+        survey = self._watch.survey(self._settings.view)
+        return self._plan(survey, sessions.kept, sessions.quota, did)
+
+    def _sessions(self) -> Sessions:
+        bench = self._bench
+        now_ms = bench.clock.wall_ms()
+        found = sessions_in(bench.runs, now_ms, self._tries, bench.control.ordered())
+        for told in found.unreadable:
+            if told not in self._told:
+                self._say("warning", f"— passed over: {told}")
+        self._told = frozenset(found.unreadable)
+        alive = {one.session for one in found.kept}
+        self._tries = {name: each for name, each in self._tries.items() if name in alive}
+        return found
+
+    def _survey(self, did: _Did) -> Survey | None:
+        """None: the tracker does not answer, so nothing is begun that it would have to hear of."""
+        try:
+            return self._watch.survey(self._settings.view)
+        except ColonyError as error:
+            did.notes.append(f"the tracker does not answer: {clip(error.line, 160)}")
+            return None
+
+    def _quota(self, quota: Quota) -> Quota:
+        """The account's hold is said once when it begins, and once when it is over."""
+        until_ms = quota.held_until_ms
+        before_ms, self._held_until_ms = self._held_until_ms, until_ms
+        if until_ms is not None and (before_ms is None or until_ms > before_ms):
+            word = "starts paused" if before_ms is None else "the pause is extended"
+            self._say("limit", f"{quota.why} — {word} until {utc(until_ms)}")
+        elif until_ms is None and before_ms is not None:
+            self._say("limit", f"resumed — the pause until {utc(before_ms)} is over")
+        return quota
+
+    def _plan(
+        self, survey: Survey, kept: tuple[Kept, ...], quota: Quota, did: _Did
+    ) -> tuple[Action, ...]:
+        bench, settings = self._bench, self._settings
+        braked = self._braked(survey)
+        if braked.said:
+            did.notes.append(braked.said)
+        room = Room(
+            blocked=bench.busy_ranges(settings.plan),
+            paused=bench.control.paused(),
+            stopping=bench.signals.count > 0,
+            refused={ref: refusal for ref, (_, refusal) in self._refused.items()},
+            folders=settings.folders,
+            expiries=braked.expiries,
+        )
+        return plan(survey, kept, quota, room, settings.plan, bench.clock.wall_ms())
+
+    def _braked(self, survey: Survey) -> Braked:
+        leased = [row for row in survey.tickets if row.lease is not None and row.lease.until_ms]
+        look = Look(
+            boot_s=self._bench.clock.boot_s(),
+            tracker_ms=survey.now_ms,
+            interval_s=self._settings.interval_s,
+            ttl_ms=self._settings.ttl_ms,
+            leases=len(leased),
+            dead=sum(is_silent(row, survey.now_ms) for row in leased),
+        )
+        braked = brake(self._brake, look)
+        self._brake = braked.state
+        return braked
+
+    def _act(self, action: Action, kept: tuple[Kept, ...], did: _Did) -> None:
+        """One action; what it cannot do is its own line."""
+        try:
+            match action:
+                case Expire(ref, _):
+                    self._expire(action, did)
+                case Ask(unready):
+                    self._ask(unready)
+                case Resume(session, ref, ports):
+                    one = next(each for each in kept if each.session == session)
+                    self._supervisor.take_up(one, ports)
+                    did.resumed.append(Begun(ref, session, ports))
+                case Start(ref, ports):
+                    self._start(ref, ports, did)
+                case Wait():
+                    did.waiting.append(action)
+        except NotFound:
+            self._watch.forget()
+        except ColonyError as error:
+            did.notes.append(clip(error.line, 200))
+
+    def _expire(self, action: Expire, did: _Did) -> None:
+        reason = expire(self._bench.tracker, action.ref, action.lease)
+        said = f"{action.ref} (session {action.lease.session})"
+        if reason:
+            did.kept.append(f"{said}: {reason} — nothing written")
+        else:
+            did.expired.append(f"{said} → open")
+
+    def _start(self, ref: Ref, ports: Range, did: _Did) -> None:
+        session = self._bench.chance.session_id(self._bench.clock.wall_ms())
+        folder = self._settings.folders.get(ref.project, "")
+        self._supervisor.begin(session, ref, folder, ports)
+        did.started.append(Begun(ref, session, ports))
+
+    def _ask(self, unready: Unready) -> None:
+        """Each question is asked once; the tracker knows it by its source for ever."""
+        if unready in self._asked:
+            return
+        bench = self._bench
+        key = bench.chance.uuid4
+        for told in ask_about_projects(bench.tracker, [unready], self._settings.inbox, key):
+            if told.kind == "posted":
+                self._bench.emit(told)
+        self._asked |= {unready}
+
+    def _wake_in_time(self, kept: tuple[Kept, ...]) -> None:
+        """The next iteration is no later than the end of a pause."""
+        now_ms, now_s = self._bench.clock.wall_ms(), self._bench.clock.boot_s()
+        due = [
+            one.due_ms for one in kept if one.state in ("parked", "left") and one.due_ms > now_ms
+        ]
+        if due:
+            due_s = now_s + max(LEAST_S, (min(due) - now_ms) / 1000)
+            self._next_s = min(self._next_s, due_s)
+
+    def _tell(self, did: _Did) -> None:
+        done = Iteration(
+            number=self._number,
+            at_ms=self._bench.clock.wall_ms(),
+            running=len(self._supervisor.members),
+            parallel=self._settings.plan.parallel,
+            started=did.started,
+            resumed=did.resumed,
+            expired=did.expired,
+            kept=did.kept,
+            waiting=did.waiting,
+            notes=did.notes,
+        )
+        said = line(done)
+        self._bench.emit(said)
+        self._bench.notify.status(said.as_text())
+
+    # --- what has ended ----------------------------------------------------------------------
+
+    def _collect(self) -> None:
+        for gone in self._supervisor.gone():
+            told = closing_of(self._bench.runs, gone)
+            self._bench.emit(told.line)
+            self._remember(gone, told)
+            self._next_s = min(self._next_s, self._bench.clock.boot_s() + LEAST_S)
+
+    def _remember(self, gone: Gone, told: Closing) -> None:
+        """What has not ended is tried again later, each time after a longer pause."""
+        now_ms, member = self._bench.clock.wall_ms(), gone.member
+        self._refused = {
+            ref: (count, each)
+            for ref, (count, each) in self._refused.items()
+            if now_ms - each.until_ms < REFUSED_MS[-1]
+        }
+        if told.refused:
+            count = self._refused[member.ref][0] + 1 if member.ref in self._refused else 1
+            until_ms = now_ms + REFUSED_MS[min(count, len(REFUSED_MS)) - 1]
+            self._refused[member.ref] = (count, Refusal(until_ms, told.refused))
+        elif told.stood:
+            before = self._tries.get(member.session)
+            count = before.count + 1 if before is not None and before.stood == told.stood else 1
+            self._tries[member.session] = Tries(count, told.stood, now_ms)
+
+    def _say(self, kind: str, text: str) -> None:
+        self._bench.emit(Line(kind, text, ms=self._bench.clock.wall_ms()))
+
+
+def shown(actions: tuple[Action, ...]) -> Iterator[Line]:
+    """The plan, one line an action."""
+    for action in actions:
+        match action:
+            case Expire(ref, lease):
+                text = f"expire {ref}: session {lease.session} is silent"
+            case Ask(unready):
+                text = f"ask for project {unready.project}: {unready.kind}"
+            case Resume(session, ref, _):
+                text = f"resume {ref} (session {session})"
+            case Start(ref, ports):
+                text = f"start {ref} (ports {ports[0]}-{ports[1]})"
+            case Wait(ref, _, reason, session):
+                text = f"wait {ref}{f' (session {session})' if session else ''}: {reason}"
+        word = type(action).__name__.lower()
+        ref_of = action.unready.project if isinstance(action, Ask) else str(action.ref)
+        yield Line("run.action", text, ref_of, facts={"action": word})
+    if not actions:
+        yield Line("run.action", "nothing to do", facts={"action": "none"})

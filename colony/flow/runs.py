@@ -119,6 +119,13 @@ def taken_ports(runs: Path) -> Iterator[tuple[str, Range]]:
             yield facts.session, facts.setup.ports
 
 
+def need_free(runs: Path, ports: Range, session: str) -> None:
+    """`Busy`: a live session has some of these ports."""
+    for name, span in taken_ports(runs):
+        if name != session and _touched(ports, (span,)):
+            raise Busy(f"ports {show_range(ports)}: session {name} has {show_range(span)}")
+
+
 def _touched(own: Range, taken: Sequence[Range]) -> bool:
     return any(not (own[1] < low or high < own[0]) for low, high in taken)
 

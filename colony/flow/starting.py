@@ -88,10 +88,12 @@ def _with_ports(outfit: Outfit, order: Order, facts: Facts) -> Facts:
         return facts
     place, settings = outfit.settings.place, outfit.settings.work
     ports = order.ports
-    if ports is None:
-        with runs.home_locked(place.home):
+    with runs.home_locked(place.home):
+        if ports is None:
             pool, size = settings.port_pool, settings.ports_per_session
             ports = runs.a_range(place.runs_dir, pool, size, facts)
+        else:
+            runs.need_free(place.runs_dir, ports, facts.session)
     return replace(facts, setup=replace(facts.setup, ports=ports))
 
 
@@ -111,6 +113,8 @@ def _begun(outfit: Outfit, order: Order) -> Iterator[tuple[Bench, Facts]]:
             keeps = runs.parked_in(place.runs_dir, first.setup.folder)
             if keeps is not None:
                 raise Busy(f"session {keeps.session} is parked in {keeps.setup.folder}")
+            if order.ports is not None:
+                runs.need_free(place.runs_dir, order.ports, first.session)
             ports = order.ports or runs.a_range(
                 place.runs_dir, settings.port_pool, settings.ports_per_session
             )

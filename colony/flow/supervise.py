@@ -1,143 +1,142 @@
-"""Sessions as processes: started, adopted, seen to their end, and told to stop.
+"""The processes of sessions on one host: started, adopted, watched, stopped.
 
-Each is a `colony work` of its own, which outlives whoever started it. What a session is stands in
-its run folder alone; here is only who runs now, and how to reach them.
+Shared by whatever starts sessions. It decides nothing: a plan does; and it holds no truth: what a
+session is stands in its run folder, and whether it lives is told by its lock.
 """
 
 from __future__ import annotations
 
-import contextlib
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from colony.core.endings import Exit
+from colony.core.plan import Kept
 from colony.core.ports import Range, show_range
 from colony.core.ticket import Ref
-from colony.errors import ColonyError
 from colony.host.children import Child, adopt, start
 from colony.host.journal import RunFolder
-from colony.host.starting_log import LOG, Said, remove_log, starting_log
+from colony.host.starting_log import LOG, last_line, remove_log, starting_log
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
-    """One session, as far as the others must know of it."""
+class Command:
+    """How `colony work` is called here. `env` holds the settings that the loop was given."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    runs: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A session with a process. `ports` None: it runs no agent."""
 
     session: str
     ref: Ref
     folder: str
-    """Its dev folder, all links resolved."""
     ports: Range | None
-    """None: it runs no agent."""
-    resumed: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Over:
-    """A session's process has ended."""
-
-    task: Task
-    exit: Exit | None
-    """None: it was not ours to ask."""
-    said: str = ""
-    """The last line of its log."""
-
-
-@dataclass(frozen=True, slots=True)
-class Program:
-    """How `colony` is called here: the words before the verb, and the options of `work`."""
-
-    argv: tuple[str, ...]
-    options: tuple[str, ...]
-    environ: Mapping[str, str]
-
-    def work(self, task: Task) -> tuple[str, ...]:
-        """The command line of a session. A new one posts; one that goes on keeps what it may."""
-        ref = task.ref
-        post = () if task.resumed else ("--post",)
-        ports = () if task.ports is None else ("--ports", show_range(task.ports))
-        words = ("work", ref.project, str(ref.number), *post, "--session", task.session, *ports)
-        return (*self.argv, *words, *self.options)
-
-
-@dataclass(frozen=True, slots=True)
-class _Held:
-    task: Task
     child: Child
-    said: Said | None
+    log: Path | None = None
+    """Of a session that was only just started, its log outside of the run folder."""
+    adopted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """A member whose process has ended; `exit` None: it was not ours to ask."""
+
+    member: Member
+    exit: Exit | None
+    last_words: str
+    """The last line that it printed, of a start that made no run folder."""
 
 
 class Supervisor:
-    """The sessions that run on this host now. In one thread; `signal` also in its handlers."""
+    """The members, by session. Every process is held by a pidfd from the moment it is known."""
 
-    def __init__(self, runs: Path, program: Program) -> None:
-        self._runs, self._program = runs, program
-        self._running: dict[str, _Held] = {}
-
-    @property
-    def tasks(self) -> tuple[Task, ...]:
-        return tuple(held.task for held in tuple(self._running.values()))
+    def __init__(self, command: Command) -> None:
+        self._command = command
+        self._members: dict[str, Member] = {}
 
     @property
-    def own(self) -> int:
-        """How many were started by this process."""
-        return sum(held.child.own for held in self._running.values())
+    def members(self) -> tuple[Member, ...]:
+        return tuple(self._members.values())
 
     @property
     def pidfds(self) -> tuple[int, ...]:
-        """Each can be read when its session's process has ended."""
-        return tuple(held.child.pidfd for held in self._running.values())
+        return tuple(one.child.pidfd for one in self._members.values())
 
-    def start(self, task: Task) -> None:
-        """Start a session, or take one up. ColonyError: it cannot be."""
-        log = starting_log(self._runs, task.session)
-        if task.resumed:
-            log = self._runs / task.session / LOG
-        child = start(self._program.work(task), self._program.environ, log)
-        # Opened now: wherever the file is moved, and should it be removed, it can be read.
-        self._running[task.session] = _Held(task, child, Said.of(log))
+    def begin(self, session: str, ref: Ref, folder: str, ports: Range) -> Member:
+        """Start a session that is not there yet. `Refused`, `CannotWrite`: not started."""
+        log = starting_log(self._command.runs, session)
+        words = ("--session", session, "--ports", show_range(ports))
+        child = self._work(ref, words, log)
+        return self._joined(Member(session, ref, folder, ports, child, log))
 
-    def adopt(self, task: Task) -> None:
-        """See a session to its end that somebody else started. Where its process cannot be found,
-        its lock alone says that it lives."""
-        if task.session in self._running:
-            return
-        child = adopt(RunFolder(self._runs / task.session).lock)
-        if child is not None:
-            self._running[task.session] = _Held(task, child, None)
+    def take_up(self, one: Kept, ports: Range | None) -> Member:
+        """Go on with a session that nobody works on; as `begin`."""
+        words = ["--session", one.session]
+        words += ["--ports", show_range(ports)] if ports is not None else []
+        log = self._command.runs / one.session / LOG
+        child = self._work(one.ref, words, log)
+        return self._joined(Member(one.session, one.ref, one.folder, ports, child))
 
-    def ended(self) -> Iterator[Over]:
-        """Those that have ended since; each is told once."""
-        for session, held in tuple(self._running.items()):
-            if held.child.ended():
-                del self._running[session]
-                yield self._over(held)
+    def adopt(self, kept: Sequence[Kept]) -> Iterator[Member]:
+        """Sessions that run and are not members: somebody else started them, or an earlier loop."""
+        for one in kept:
+            if one.state == "running" and one.session not in self._members:
+                child = adopt(RunFolder(self._command.runs / one.session).lock)
+                if child is not None:
+                    ref, folder = one.ref, one.folder
+                    found = Member(one.session, ref, folder, one.ports, child, adopted=True)
+                    yield self._joined(found)
+
+    def with_members(self, kept: Sequence[Kept]) -> tuple[Kept, ...]:
+        """The sessions, with those that have a process and show nothing of it yet."""
+        found = {one.session: one for one in kept}
+        for one in self._members.values():
+            on_disk = found.get(one.session)
+            ports = one.ports or (on_disk.ports if on_disk is not None else NO_PORTS)
+            running = Kept(one.session, one.ref, one.folder, ports, "running")
+            found[one.session] = running
+        return tuple(found[session] for session in sorted(found))
+
+    def gone(self) -> Iterator[Gone]:
+        """Members whose process has ended; they are members no more."""
+        for one in self.members:
+            if not one.child.ended():
+                continue
+            del self._members[one.session]
+            exit_ = one.child.reap()
+            one.child.close()
+            words = ""
+            if one.log is not None:
+                words = last_line(one.log)
+                remove_log(one.log)
+            yield Gone(one, exit_, words)
 
     def signal(self, number: signal.Signals) -> None:
-        """To every session's process, the adopted ones too."""
-        for held in tuple(self._running.values()):
-            # A descriptor that was closed in this very moment had nobody left to tell.
-            with contextlib.suppress(OSError):
-                held.child.signal(number)
+        """To every session's process, adopted ones too."""
+        for one in self._members.values():
+            one.child.signal(number)
 
     def leave(self) -> None:
-        """Let go of all that still run; they go on."""
-        for held in self._running.values():
-            held.child.close()
-            if held.said is not None:
-                held.said.close()
-        self._running.clear()
+        """Let go of what still runs: it runs on."""
+        for one in self._members.values():
+            one.child.close()
+        self._members.clear()
 
-    def _over(self, held: _Held) -> Over:
-        status = held.child.reap()
-        held.child.close()
-        if held.said is None:
-            return Over(held.task, status)
-        with contextlib.closing(held.said):
-            said = held.said.last_line()
-        if held.child.own and not held.task.resumed:
-            with contextlib.suppress(ColonyError):
-                remove_log(starting_log(self._runs, held.task.session))
-        return Over(held.task, status, said)
+    def _joined(self, one: Member) -> Member:
+        self._members[one.session] = one
+        return one
+
+    def _work(self, ref: Ref, words: Sequence[str], log: Path) -> Child:
+        argv = (*self._command.argv, "work", ref.project, str(ref.number), "--post", *words)
+        return start(argv, self._command.env, log)
+
+
+NO_PORTS: Final[Range] = (0, 0)
+"""Of a session that runs no agent."""

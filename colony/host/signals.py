@@ -7,7 +7,7 @@ import math
 import os
 import select
 import signal
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from types import FrameType, TracebackType
 from typing import Final, Self
 
@@ -75,11 +75,8 @@ class LoopSignals(StopSignals):
 
     stopping = (signal.SIGTERM, signal.SIGINT)
 
-    def __init__(self, on_stop: Callable[[int], object] = lambda _: None) -> None:
-        """`on_stop` is called in the handler, with how many stops there were: also while whoever
-        waits is in the middle of a request."""
+    def __init__(self) -> None:
         super().__init__()
-        self._on_stop = on_stop
         self.again = False
         """SIGHUP came since this was last set to False."""
 
@@ -97,10 +94,6 @@ class LoopSignals(StopSignals):
         ready = poller.poll(math.ceil(max(0.0, seconds) * 1000))
         self.drain()
         return frozenset(fd for fd, _ in ready if fd != self.fd)
-
-    def _note(self, number: int, frame: FrameType | None) -> None:
-        super()._note(number, frame)
-        self._on_stop(self.count)
 
     def _note_again(self, _number: int, _frame: FrameType | None) -> None:
         self.again = True

@@ -1,0 +1,82 @@
+"""How a session's process left it: read from the run folder, not from the process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from colony.core.last_line import PARKED
+from colony.core.lines import Json, Line, clip
+from colony.core.markers import utc
+from colony.core.ports import show_range
+from colony.core.session import Facts
+from colony.flow.kept import stood_at
+from colony.flow.runs import facts_of
+from colony.flow.supervise import Gone
+from colony.host.journal import Garbage, RunFolder
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """`refused`: no session was begun, and why. `stood`: where one that has neither ended nor been
+    parked stands; empty for all others."""
+
+    line: Line
+    refused: str = ""
+    stood: str = ""
+
+
+def closing_of(runs: Path, gone: Gone) -> Closing:
+    """`SESSION END <ref> <session> · posted · cost $x (worker $a + controller $b) · …`"""
+    member = gone.member
+    facts = facts_of(RunFolder(runs / member.session))
+    if not isinstance(facts, Facts):
+        return _not_begun(gone, facts)
+    how, stood = _how(facts, gone)
+    worker, checked = facts.cost_of("work", "finalize", "fix"), facts.cost_of("check")
+    known = all(part.cost_known for part in facts.parts)
+    least = "" if known else "at least "
+    text = (
+        f"{member.ref} {member.session} · {how} · cost {least}${facts.cost_usd:.4f}"
+        f" (worker ${worker:.4f} + controller ${checked:.4f})"
+    )
+    if member.ports is not None:
+        text += f" · ports {show_range(member.ports)} freed"
+    told: dict[str, Json] = {
+        "outcome": str(facts.outcome) if facts.outcome else None,
+        "costUsd": facts.cost_usd,
+        "workerUsd": worker,
+        "controllerUsd": checked,
+        "costKnown": known,
+    }
+    return Closing(_line(gone, text, told), stood=stood)
+
+
+def _how(facts: Facts, gone: Gone) -> tuple[str, str]:
+    if facts.outcome is not None:
+        return str(facts.outcome), ""
+    park = facts.parked
+    if park is not None:
+        until = "" if park.reason in ("stop", "asked") else f" until {utc(park.resume_ms)}"
+        return f"parked{until}: {PARKED[park.reason]}", ""
+    exit_ = gone.exit
+    how = "its process ended"
+    if exit_ is not None and exit_.signal is not None:
+        how = f"its process was killed by signal {exit_.signal}"
+    elif exit_ is not None and exit_.code:
+        how = f"its process ended with status {exit_.code}"
+    return f"{how}, to be taken up", stood_at(facts)
+
+
+def _not_begun(gone: Gone, found: Garbage | None) -> Closing:
+    if isinstance(found, Garbage):
+        why = found.reason
+    else:
+        _, _, why = gone.last_words.partition("— ")
+        why = clip(why or gone.last_words or "its process said nothing", 200)
+    text = f"{gone.member.ref} {gone.member.session} · not started: {why}"
+    return Closing(_line(gone, text, {"outcome": None, "refused": why}), refused=why)
+
+
+def _line(gone: Gone, text: str, facts: dict[str, Json]) -> Line:
+    return Line("session.end", text, str(gone.member.ref), gone.member.session, facts=facts)
