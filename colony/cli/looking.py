@@ -45,4 +45,5 @@ def viewpoint_of(context: Context) -> Viewpoint:
         host=place.host,
         intake="all" if tracker.intake == "all" else "members",
         creator_names=frozenset(tracker.creator_names),
+        capabilities=frozenset(context.settings.work.capabilities),
     )

@@ -24,6 +24,8 @@ class Viewpoint:
     host: str
     intake: Intake
     creator_names: frozenset[str]
+    capabilities: frozenset[str] = frozenset()
+    """What this host offers; small letters."""
 
 
 def look(tracker: Reads, view: Viewpoint) -> Survey:
@@ -81,6 +83,7 @@ def _survey(
         histories={each.ticket.ref: each for each in histories},
         people=people,
         intake=view.intake,
+        capabilities=view.capabilities,
         folders_missing=view.registry.missing,
         has_relations="relations" in tracker.features,
     )
