@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from colony.core.iteration import NAMED_MAX, TOLD_MAX, Begun, Iteration, line
@@ -66,7 +66,8 @@ def test_who_waits_is_named_up_to_a_limit() -> None:
     assert len(line(replace(IDLE, waiting=waiting)).facts["waiting"]) == 11  # type: ignore[arg-type]
 
 
-@given(words=st.text(max_size=2000))
+@given(words=st.text(max_size=200))
+@example(words="x" * 5000)
 def test_no_name_makes_it_two_lines_or_endless(words: str) -> None:
     done = replace(
         IDLE,

@@ -155,6 +155,16 @@ def test_one_that_cannot_start_does_not_hold_up_those_behind_it() -> None:
     assert [type(each) for each in actions] == [Wait, Start]
 
 
+def test_no_more_than_so_many_at_once() -> None:
+    rows = (make_ticket(1), make_ticket(2, "till"), leased(3, "site"))
+    one = session("left", 3, "site")
+    actions = planned(*rows, kept=(one,))
+    assert [type(each) for each in actions] == [Resume, Start, Wait]
+    assert codes(actions) == ["slots"]
+    single = replace(SETTINGS, parallel=1)
+    assert codes(planned(*rows, kept=(one,), settings=single)) == ["slots", "slots"]
+
+
 def test_a_slot_is_the_process_not_the_ticket() -> None:
     """F4: a person closed the ticket while its session still ran."""
     closed = make_ticket(1, "till", state="done")
