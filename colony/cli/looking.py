@@ -46,4 +46,5 @@ def viewpoint_of(context: Context) -> Viewpoint:
         intake="all" if tracker.intake == "all" else "members",
         creator_names=frozenset(tracker.creator_names),
         max_starts=context.settings.work.max_starts_per_hour,
+        capabilities=frozenset(context.settings.work.capabilities),
     )

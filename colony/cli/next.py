@@ -15,7 +15,7 @@ app = verbs()
 SUBJECT_MAX = 50
 
 
-@verb(app, ("intake",))
+@verb(app, ("intake", "capabilities"))
 def next_(context: Context, post: Post = False) -> None:
     """Say which ticket is next, and why the others wait.
 

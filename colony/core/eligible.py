@@ -43,6 +43,7 @@ Code = Literal[
     "starts",
     "host",
     "folder",
+    "needs",
 ]
 """Why a ticket is not started. *silent*: its lease is past its time. *unleased*: in progress by
 somebody else's hand, or its lease has ended. *unread*: its history is missing from the survey."""
@@ -275,6 +276,16 @@ def _host(ticket: Ticket, survey: Survey) -> For | Waits | None:
     return For(f"its dev folder is on this host ({survey.host})")
 
 
+def _needs(ticket: Ticket, survey: Survey) -> For | Waits | None:
+    project = survey.registry.get(ticket.ref.project)
+    if not isinstance(project, Project) or not project.needs:
+        return None
+    lacking = [word for word in project.needs if word not in survey.capabilities]
+    if lacking:
+        return Waits("needs", f"this host does not offer: {clip(', '.join(lacking), 200)}")
+    return For(f"this host offers what it needs: {clip(', '.join(project.needs), 200)}")
+
+
 def _priority(ticket: Ticket, _: Survey) -> For | None:
     if not ticket.priority:
         return None
@@ -304,5 +315,6 @@ RULES: Final[tuple[Rule, ...]] = (
     _accepted,
     _starts,
     _host,
+    _needs,
     _priority,
 )

@@ -171,7 +171,7 @@ def remedy_of(ticket: Ticket, code: Code) -> str:
             return f"let Colony take it: colony ticket state {named} open"
         case "no file":
             return "register its folder: colony init FOLDER"
-        case "no concept" | "broken" | "no workers" | "host" | "folder":
+        case "no concept" | "broken" | "no workers" | "host" | "folder" | "needs":
             return _registry(ref.project, code)
         case "blocked":
             return _unblock(ticket)
@@ -193,6 +193,11 @@ def _registry(project: str, code: Code) -> str:
             return f'let workers in: "workers": true in {file}'
         case "host":
             return "start it there"
+        case "needs":
+            return (
+                "start it on a host that offers it,"
+                " or, if this one does, say so in COLONY_CAPABILITIES"
+            )
         case "folder":
             return f"make it, or mend dev.folder in {file}"
         case _:

@@ -41,6 +41,8 @@ class Survey:
     """Sessions that may be started on one ticket within an hour; 0: no limit."""
     folders_missing: frozenset[str] = frozenset()
     """Projects whose dev folder should be on this host and is not."""
+    capabilities: frozenset[str] = frozenset()
+    """What this host offers to projects that say what they need; small letters."""
     has_relations: bool = True
     """False: the tracker knows no parents and blockers; nothing is blocked."""
 

@@ -27,6 +27,8 @@ class Viewpoint:
     creator_names: frozenset[str]
     max_starts: int = 0
     """Sessions that may be started on one ticket within an hour; 0: no limit."""
+    capabilities: frozenset[str] = frozenset()
+    """What this host offers; small letters."""
 
 
 def look(tracker: Reads, view: Viewpoint) -> Survey:
@@ -86,6 +88,7 @@ def _survey(
         people=people,
         intake=view.intake,
         max_starts=view.max_starts,
+        capabilities=view.capabilities,
         folders_missing=view.registry.missing,
         has_relations="relations" in tracker.features,
     )

@@ -29,6 +29,7 @@ from colony.core.plan import (
     Room,
     Start,
     Wait,
+    at_stake,
     is_silent,
     plan,
 )
@@ -245,7 +246,7 @@ class Loop:
         survey = self._survey(did)
         quota = self._quota(sessions.quota)
         if survey is not None:
-            for action in self._plan(survey, sessions.kept, quota, did):
+            for action in self._plan(survey, sessions, quota, did):
                 if bench.signals.count:
                     break
                 self._act(action, sessions.kept, did)
@@ -258,7 +259,7 @@ class Loop:
         did = _Did()
         sessions = self._sessions()
         survey = self._watch.survey(self._settings.view)
-        return self._plan(survey, sessions.kept, sessions.quota, did)
+        return self._plan(survey, sessions, sessions.quota, did)
 
     def _sessions(self) -> Sessions:
         bench = self._bench
@@ -292,10 +293,10 @@ class Loop:
         return quota
 
     def _plan(
-        self, survey: Survey, kept: tuple[Kept, ...], quota: Quota, did: _Did
+        self, survey: Survey, sessions: Sessions, quota: Quota, did: _Did
     ) -> tuple[Action, ...]:
         bench, settings = self._bench, self._settings
-        braked = self._braked(survey)
+        braked = self._braked(survey, sessions)
         if braked.said:
             did.notes.append(braked.said)
         room = Room(
@@ -305,11 +306,12 @@ class Loop:
             refused={ref: refusal for ref, (_, refusal) in self._refused.items()},
             folders=settings.folders,
             expiries=braked.expiries,
+            unreadable=sessions.unread,
         )
-        return plan(survey, kept, quota, room, settings.plan, bench.clock.wall_ms())
+        return plan(survey, sessions.kept, quota, room, settings.plan, bench.clock.wall_ms())
 
-    def _braked(self, survey: Survey) -> Braked:
-        leased = [row for row in survey.tickets if row.lease is not None and row.lease.until_ms]
+    def _braked(self, survey: Survey, sessions: Sessions) -> Braked:
+        leased = at_stake(survey, sessions.kept, sessions.unread)
         look = Look(
             boot_s=self._bench.clock.boot_s(),
             tracker_ms=survey.now_ms,

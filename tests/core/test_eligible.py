@@ -155,12 +155,37 @@ TABLE: list[tuple[Ticket, dict[str, Any], Code, str]] = [
         "folder",
         "the dev folder /srv/shop is missing",
     ),
+    (
+        make_ticket(),
+        {
+            "registry": {"shop": replace(SHOP, needs=("docker", "gpu", "kvm"))},
+            "capabilities": frozenset({"docker"}),
+        },
+        "needs",
+        "this host does not offer: gpu, kvm",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("ticket", "facts", "code", "reason"), TABLE)
 def test_why_a_ticket_waits(ticket: Ticket, facts: dict[str, Any], code: Code, reason: str) -> None:
     assert waits(ticket, **facts) == Waits(code, reason)
+
+
+def test_what_a_host_offers_is_no_word_in_the_queue() -> None:
+    facts = {"registry": {"shop": replace(SHOP, needs=("gpu",))}, "capabilities": {"gpu", "kvm"}}
+    ticket = make_ticket()
+    assert judge(ticket, make_survey(ticket, **facts)) == Ready()
+    assert For("this host offers what it needs: gpu") in reasons(
+        ticket, make_survey(ticket, **facts)
+    )
+
+
+def test_what_is_begun_is_not_held_against_its_needs() -> None:
+    """Only a start is: a lease that runs stays what it is."""
+    assert (
+        waits(leased("started"), registry={"shop": replace(SHOP, needs=("gpu",))}).code == "leased"
+    )
 
 
 def test_every_code_is_in_a_test() -> None:

@@ -95,6 +95,12 @@ def test_every_code_has_its_remedy_or_needs_none() -> None:
         ),
         (make_ticket(), "stranger", 'accept it: colony ticket comment shop 1 "/accept"'),
         (make_ticket(), "no file", "register its folder: colony init FOLDER"),
+        (
+            make_ticket(),
+            "needs",
+            "start it on a host that offers it,"
+            " or, if this one does, say so in COLONY_CAPABILITIES",
+        ),
         (make_ticket(), "broken", "mend projects/shop.json (docs/registry.md)"),
     ],
 )
