@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from urllib.parse import parse_qs, unquote, urlsplit
+import re
+from typing import Final
 
+from colony.core.address import is_embedded
 from colony.core.loopback import is_loopback
+
+_HOST: Final = re.compile(r"[a-z]+://(?:[^@/?#]*@)?(?:\[([^\]]*)\]|([^:/?#]*))", re.ASCII)
+_QUERY: Final = re.compile(r"[?&]host=([^&#]*)", re.ASCII)
 
 
 def is_live(url: str) -> bool:
-    """True for a server, or a database server, that is not only on this machine; an address that
-    cannot be read counts as one."""
-    try:
-        parts = urlsplit(url)
-        if parts.scheme == "sqlite":
+    """True for a server, or a database server, that is not only on this machine; an address whose
+    host cannot be read counts as one."""
+    if is_embedded(url):
+        return False
+    found = _HOST.match(url)
+    named = _QUERY.search(url)
+    host = (found[1] or found[2]) if found else ""
+    if url.startswith("postgresql:"):
+        host = host or (named[1] if named else "")
+        # PostgreSQL's own socket: a folder, or no host at all.
+        if not host or host.lower().startswith(("/", "%2f")):
             return False
-        host = parts.hostname or parse_qs(parts.query).get("host", [""])[0]
-    except ValueError:
-        return True
-    host = unquote(host)
-    # PostgreSQL's own socket: a folder, or no host at all.
-    socket = parts.scheme == "postgresql" and (not host or host.startswith("/"))
-    return not (socket or is_loopback(host))
+    return not is_loopback(host)

@@ -152,10 +152,9 @@ class Loop:
     def _rest(self, *, once: bool) -> None:
         """Wait for whatever comes next: an end, a signal, the next iteration."""
         bench = self._bench
-        due_s = self._next_s
         while True:
             self._mind_signals()
-            left_s = due_s - bench.clock.boot_s()
+            left_s = self._next_s - bench.clock.boot_s()
             watchdog_s = bench.notify.watchdog_s
             slice_s = left_s if watchdog_s is None else min(left_s, watchdog_s)
             if self._bench.signals.count:
@@ -164,7 +163,7 @@ class Loop:
             bench.notify.alive()
             if ended or bench.signals.count > self._heard or bench.signals.again:
                 break
-            if bench.clock.boot_s() >= due_s or self._until_parking_s() <= 0:
+            if bench.clock.boot_s() >= self._next_s or self._until_parking_s() <= 0:
                 break
         self._mind_signals()
         if ended:
@@ -185,8 +184,9 @@ class Loop:
             if self._heard == 1:
                 self._stopped_s = self._bench.clock.boot_s()
                 self._bench.notify.stopping()
-                text = f"stop requested: nothing new starts, {members} session(s) go on"
-                self._say("run", f"{text}; once more parks them")
+                text = "stop requested: nothing new starts"
+                goes_on = f", {members} session(s) go on; once more parks them"
+                self._say("run", text + (goes_on if members else ""))
             elif self._heard == 2:
                 self._park()
             else:
@@ -228,6 +228,7 @@ class Loop:
         else:
             self._watch.forget()
             self._say("run", "settings and registry were read again")
+        self._next_s = self._bench.clock.boot_s()
 
     # --- one iteration -----------------------------------------------------------------------
 

@@ -1,145 +1,151 @@
-"""The real `colony run` as the tests drive it: started, listened to, signalled, seen to its end."""
+"""A loop in a process of its own, and agents that wait for a sign."""
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
-import select
+import queue
 import signal
 import subprocess
-import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Final
 
-from colony.core.ticket import Ref
-from colony.host.clock import SystemClock
-from colony.host.identity import pids
-from tests.cli.conftest import Done
-from tests.cli.stage import CART, Stage, answer, make_stage
+from colony.host.identity import pids, session_of
+from tests.cli.stage import Stage, answer
 
-PATIENCE_S = 40.0
-CLOCK = SystemClock()
-WAITS = {"run": "touch began-{name}; until [ -e go ]; do sleep 0.02; done"}
-"""A worker says that it is there, and waits in its dev folder until it may go on."""
+PATIENCE_S: Final = 40.0
 
 
-def until(happened: Callable[[], object], seconds: float = PATIENCE_S, why: object = "") -> None:
-    """Look again and again until it happened; fail when it does not."""
-    deadline = CLOCK.boot_s() + seconds
-    while not happened():
-        assert CLOCK.boot_s() < deadline, why() if callable(why) else why
-        select.select([], [], [], 0.01)
+def until(holds: Callable[[], object], within_s: float = PATIENCE_S, what: str = "") -> None:
+    """Look until it holds. What is waited for happens elsewhere; the time is only a limit."""
+    end = time.monotonic() + within_s
+    while not holds():
+        assert time.monotonic() < end, what or "it did not come"
+        time.sleep(0.02)
 
 
-@dataclass
 class Loop:
-    """One process of `colony run`. Its output goes to files, so that nobody has to read it."""
+    """`colony run` as somebody sees it who reads its lines."""
 
-    process: subprocess.Popen[bytes]
-    out: Path
-    err: Path
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+        self.said: list[dict[str, Any]] = []
+        self._queue: queue.Queue[dict[str, Any] | None] = queue.Queue()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
 
-    @property
-    def lines(self) -> list[str]:
-        return self.out.read_text().splitlines()
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self._queue.put(json.loads(line))
+        self._queue.put(None)
 
-    def all(self) -> str:
-        return self.out.read_text() + self.err.read_text()
-
-    def says(self, *texts: str, seconds: float = PATIENCE_S) -> None:
-        for text in texts:
-            until(lambda text=text: text in self.out.read_text(), seconds, self.all)  # type: ignore[misc]
+    def until(self, kind: str, told: str = "", **facts: Any) -> dict[str, Any]:
+        """The next line of this kind with these facts that tells this."""
+        end = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                line = self._queue.get(timeout=max(0.01, end - time.monotonic()))
+            except queue.Empty:
+                raise AssertionError(f"no {kind} {facts} in {self.said}") from None
+            assert line is not None, f"it ended before {kind} {facts}: {self.said}"
+            self.said.append(line)
+            if line["kind"] == kind and facts.items() <= line.items() and told in line["text"]:
+                return line
 
     def send(self, number: signal.Signals) -> None:
         self.process.send_signal(number)
 
-    def ends(self, seconds: float = PATIENCE_S) -> int:
-        until(lambda: self.process.poll() is not None, seconds, self.all)
-        return self.process.wait()
+    def ends(self) -> int:
+        """Its exit status; every line has been read."""
+        code = self.process.wait(PATIENCE_S)
+        self._reader.join(PATIENCE_S)
+        while not self._queue.empty():
+            line = self._queue.get()
+            if line is not None:
+                self.said.append(line)
+        return code
 
-    def done(self) -> Done:
-        return Done(self.ends(), self.out.read_text(), self.err.read_text())
+    def of(self, kind: str) -> list[dict[str, Any]]:
+        return [line for line in self.said if line["kind"] == kind]
 
-
-@dataclass
-class Scene:
-    """A home whose loops and sessions are all ended with the test."""
-
-    stage: Stage
-    loops: list[Loop] = field(default_factory=list)
-
-    def run(self, *words: str, **environ: str) -> Loop:
-        """A loop that looks once a second."""
-        number = len(self.loops)
-        out, err = (self.stage.cwd / f"{name}-{number}" for name in ("out", "err"))
-        with out.open("wb") as to_out, err.open("wb") as to_err:
-            process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "colony", "run", "--interval", "1", *words],
-                cwd=self.stage.cwd, env=self.stage.environ | environ,
-                stdin=subprocess.DEVNULL, stdout=to_out, stderr=to_err,
-            )  # fmt: skip
-        self.loops.append(Loop(process, out, err))
-        return self.loops[-1]
-
-    def once(self, *words: str, **environ: str) -> Done:
-        return self.run("--once", *words, **environ).done()
-
-    def dev(self, project: str = "shop") -> Path:
-        return self.stage.cwd / f"dev-{project}"
-
-    def began(self, ref: Ref = CART) -> Path:
-        return self.dev(ref.project) / f"began-{ref.project}-{ref.number}"
-
-    def waits_for(self, ref: Ref = CART) -> None:
-        """Until the ticket's worker runs."""
-        until(self.began(ref).exists, why=self._all)
-
-    def go(self, project: str = "shop") -> None:
-        (self.dev(project) / "go").touch()
-
-    def in_review(self, *refs: Ref) -> None:
-        for ref in refs:
-            until(lambda ref=ref: self.stage.row(ref).state == "review", why=self._all)  # type: ignore[misc]
-
-    def _all(self) -> str:
-        logs = [path.read_text() for path in self.stage.home.glob("runs/*/work.log")]
-        return "\n".join([*(loop.all() for loop in self.loops), *logs])
-
-    def processes(self) -> list[int]:
-        """Whatever runs for this home: loops, sessions, agents."""
-        marks = (str(self.stage.home).encode(), str(self.stage.cwd).encode())
-        return [pid for pid in pids() if pid != os.getpid() and _speaks_of(pid, marks)]
-
-    def end(self) -> None:
-        for loop in self.loops:
-            if loop.process.poll() is None:
-                loop.process.kill()
-                loop.process.wait()
-        for pid in self.processes():
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
-        until(lambda: not self.processes(), 10, "a process is left")
+    @property
+    def pid(self) -> int:
+        return self.process.pid
 
 
-def _speaks_of(pid: int, marks: tuple[bytes, ...]) -> bool:
+@contextlib.contextmanager
+def loop(stage: Stage, *words: str, interval: int = 1, **environ: str) -> Iterator[Loop]:
+    """A loop for as long as the block lasts; sessions that it leaves are ended as well."""
+    process = stage.start("run", "--json", "--interval", str(interval), *words, **environ)
+    running = Loop(process)
     try:
-        said = Path(f"/proc/{pid}/cmdline").read_bytes() + Path(f"/proc/{pid}/environ").read_bytes()
-    except OSError:
-        return False
-    return any(mark in said for mark in marks)
-
-
-@contextmanager
-def scene(folder: Path) -> Iterator[Scene]:
-    made = Scene(make_stage(folder))
-    made.stage.register("shop")
-    made.stage.script(work=[WAITS, answer()], resume=[answer()])
-    with made.stage.tracker():
-        pass
-    try:
-        yield made
+        yield running
     finally:
-        made.end()
+        process.kill()
+        process.wait()
+        assert process.stdout is not None
+        assert process.stderr is not None
+        running._reader.join(PATIENCE_S)
+        process.stdout.close()
+        process.stderr.close()
+        end_sessions(stage)
+
+
+def end_sessions(stage: Stage) -> None:
+    for pid in session_processes(stage):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    until(lambda: not session_processes(stage) and not carriers(stage), 15, "sessions live on")
+
+
+def session_processes(stage: Stage) -> list[int]:
+    """Processes of `colony work` in this home."""
+    found = []
+    for pid in pids():
+        try:
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if b"work" in words and str(stage.home).encode() in words:
+            found.append(pid)
+    return found
+
+
+def carriers(stage: Stage) -> list[int]:
+    """Processes of agents of this home's sessions."""
+    names = {run.name for run in stage.runs}
+    return [pid for pid in pids() if session_of(pid) in names]
+
+
+class Gate:
+    """An agent's command that says it has begun and waits for a sign to go on."""
+
+    def __init__(self, folder: Path) -> None:
+        self.begun = folder / "begun"
+        self.open_ = folder / "open"
+        self.starts = folder / "starts"
+
+    @property
+    def wait(self) -> dict[str, str]:
+        log = f"echo $COLONY_SESSION $COLONY_PORTS >> {self.starts}"
+        loop = f"while [ ! -e {self.open_} ]; do sleep 0.05; done"
+        return {"run": f"{log}; touch {self.begun}; {loop}"}
+
+    def open(self) -> None:
+        self.open_.touch()
+
+    def reached(self) -> None:
+        until(self.begun.exists, what="the agent did not begin")
+
+    @property
+    def count(self) -> int:
+        """How often an agent came here."""
+        return len(self.starts.read_text().splitlines()) if self.starts.exists() else 0
+
+    def script(self, stage: Stage, **more: Any) -> None:
+        stage.script(work=[self.wait, answer()], resume=[self.wait, answer()], **more)

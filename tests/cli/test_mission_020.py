@@ -1,232 +1,355 @@
-"""The seed's checks of its loop ("Tests of `run`", mission 020), one by one.
+"""The loop, as the seed's checks of mission 020 name it: real processes, real signals.
 
 | check | test |
 |---|---|
-| the live address is refused, however it is written | test_a_live_address_is_refused |
-| more at once than the pool has ports for | test_more_sessions_than_ports_are_refused |
-| ports in the brief and in the environment of both agents | test_the_ports_of_a_session |
-| a crashed host: its live lease stays, is expired after its time, one new session | \
-test_a_host_that_is_gone |
-| what has no lease of Colony is never expired | test_a_host_that_is_gone |
-| SIGTERM while idle | test_a_stop_while_idle |
-| SIGTERM while running: it finishes and posts, nothing new | test_a_stop_while_running |
-| a second SIGTERM parks; the next run goes on with the same conversation | test_two_stops_park |
-| a third kills; the next run takes it up | test_three_stops_kill |
-| sessions that take too long after a stop are parked | test_a_stop_has_its_time |
-| adopted sessions are parked, too | test_an_adopted_session_is_parked |
-| usage limit: parked, nothing else starts, resumed, both parts counted | test_a_usage_limit |
-| two at once, disjoint ports, the same folder waits | test_two_at_once |
-
-Here a killed loop takes no session with it: `test_run.py` has what becomes of them. The readings of
-the quota come with the quota; a limit that was met holds all starts as there.
+| a live tracker is refused | test_a_tracker_of_others_is_refused_without_live |
+| `--parallel` beyond the pool | test_more_sessions_than_ports_are_refused |
+| SIGKILL of the loop | test_sessions_outlive_a_killed_loop_and_are_adopted |
+| SIGKILL of everything | test_after_a_crash_of_all_the_session_is_taken_up |
+| a dead lease of another host | test_a_dead_lease_of_another_host_is_given_back_and_worked |
+| no colony lease | test_what_is_in_progress_by_hand_is_never_expired |
+| SIGTERM idle | test_idle_it_stops_at_once |
+| SIGTERM while running | test_a_first_stop_lets_sessions_finish |
+| second SIGTERM | test_a_second_stop_parks_and_the_next_run_goes_on |
+| usage limit | test_a_limit_parks_the_session_and_holds_the_account |
+| `--parallel 2` | test_two_at_once_have_ports_of_their_own |
+| one line an iteration | test_each_iteration_is_one_line |
 """
 
 from __future__ import annotations
 
 import json
-import os
-import re
-import shutil
 import signal
-from collections.abc import Iterator
+import time
 from pathlib import Path
 
 import pytest
 
 from colony.core.ticket import Ref
-from tests.cli.looping import Loop, Scene, scene, until
-from tests.cli.stage import CART, PORTS, answer, moves
-
-SECOND = Ref("shop", 2)
-BANK = Ref("bank", 1)
+from tests.cli.looping import Gate, carriers, loop, session_processes, until
+from tests.cli.stage import CART, PORTS, Stage, a_cart, answer, make_stage, moves
 
 
-@pytest.fixture(name="at")
-def made_scene(tmp_path: Path) -> Iterator[Scene]:
-    with scene(tmp_path) as made:
-        yield made
+@pytest.fixture
+def stage(tmp_path: Path) -> Stage:
+    return a_cart(tmp_path)
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Gate:
+    return Gate(tmp_path)
+
+
+def comments(stage: Stage, word: str, ref: Ref = CART) -> int:
+    return sum(event.text.count(word) for event in stage.events(ref))
+
+
+# --- what is refused -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    "url", ["https://tickets.example", "http://TICKETS.example:80", "http://u@127.0.0.1.example"]
+    "url", ["https://tickets.example", "http://10.0.0.1:8600", "postgresql://db.example/colony"]
 )
-def test_a_live_address_is_refused(at: Scene, url: str) -> None:
-    done = at.once(COLONY_TICKETS_URL=url)
-    assert (done.code, len(done.lines)) == (3, 1)
-    assert "add --live" in done.lines[0]
+def test_a_tracker_of_others_is_refused_without_live(stage: Stage, url: str) -> None:
+    done = stage("run", "--once", COLONY_TICKETS_URL=url)
+    assert done.code == 3
+    assert done.lines[-1].startswith("run: REFUSED — ")
+    assert "--live" in done.lines[-1]
+    assert not (stage.home / "run.lock").exists()
 
 
-def test_more_sessions_than_ports_are_refused(at: Scene) -> None:
-    done = at.once("--parallel", "4")
+def test_more_sessions_than_ports_are_refused(stage: Stage) -> None:
+    done = stage("run", "--once", "--parallel", "4")
     assert done.code == 2
-    assert done.error == f"ERROR --parallel 4: the pool {PORTS}-{PORTS + 29} has ports for 3"
+    assert "--parallel 4" in done.err
 
 
-def test_the_ports_of_a_session(at: Scene) -> None:
-    at.stage.ticket()
-    tells = {"run": "echo {name} $COLONY_PORTS $COLONY_PORT_FROM $COLONY_PORT_TO >> told"}
-    at.stage.script(work=[tells, answer()], check=[tells, {"recheck": True}])
-    assert at.once().code == 0
-    at.in_review(CART)
-    span = f"{PORTS}-{PORTS + 9}"
-    told = f"shop-1 {span} {PORTS} {PORTS + 9}"
-    assert (at.dev() / "told").read_text().splitlines() == [told, told]
-    assert span in (at.stage.run / "brief.md").read_text()
+def test_a_second_loop_in_one_home_is_refused(stage: Stage, gate: Gate) -> None:
+    gate.script(stage)
+    with loop(stage) as first:
+        gate.reached()
+        done = stage("run", "--once")
+        assert done.code == 5
+        assert str(first.pid) in done.lines[-1]
+        gate.open()
+        first.until("session.end", outcome="posted")
 
 
-def test_a_host_that_is_gone(at: Scene) -> None:
-    at.stage.ticket()
-    at.stage.ticket(subject="Somebody's own")
-    at.stage.move(SECOND, "progress", "I do this one")
-    first = at.run("--lease-ttl", "10")
-    at.waits_for()
-    for pid in at.processes():
-        os.kill(pid, signal.SIGKILL)
-    first.ends()
-    shutil.rmtree(at.stage.home / "runs")
-    at.go()
-    second = at.run("--lease-ttl", "10")
-    second.says("nothing to start")
-    assert "expired" not in second.out.read_text()
-    second.says("expired shop#1", "started shop#1")
-    at.in_review(CART)
-    assert moves(at.stage) == ["progress", "open", "progress", "review"]
-    assert at.stage.row(SECOND).state == "progress"
-    assert len(at.stage.runs) == 1
+def test_a_dry_run_prints_the_plan_and_does_nothing(stage: Stage) -> None:
+    before = stage.store()
+    done = stage("run", "--dry-run")
+    assert done.code == 0
+    assert [line.strip() for line in done.lines] == [f"start shop#1 (ports {PORTS}-{PORTS + 9})"]
+    assert stage.store() == before
+    assert not stage.runs
+    assert not (stage.home / "logs").exists()
 
 
-def test_a_stop_while_idle(at: Scene) -> None:
-    loop = at.run("--interval", "3600")
-    loop.says("ITER 1")
-    loop.send(signal.SIGTERM)
-    assert loop.ends(5) == 0
-    assert loop.lines[-1].startswith("RUN STOPPED")
+# --- once ----------------------------------------------------------------------------------------
 
 
-def test_a_stop_while_running(at: Scene) -> None:
-    at.stage.ticket()
-    at.stage.ticket(subject="A till")
-    loop = stopped(at, 1)
-    loop.says("stop requested")
-    at.go()
-    assert loop.ends() == 0
-    assert at.stage.row(CART).state == "review"
-    assert "SESSION END shop#1" in loop.out.read_text()
-    assert moves(at.stage, SECOND) == []
-    assert not at.processes()
+def test_once_is_one_iteration_and_what_it_began(stage: Stage) -> None:
+    stage.ticket(subject="Another")
+    done = stage("run", "--once")
+    assert done.code == 0
+    assert moves(stage) == ["progress", "review"]
+    assert stage.row(Ref("shop", 2)).state == "open"
+    [ended] = [line for line in done.lines if line.startswith("SESSION END")]
+    assert ended.startswith(f"SESSION END shop#1 {stage.run.name} · posted · cost $0.0")
+    assert ended.endswith(f"ports {PORTS}-{PORTS + 9} freed")
+    assert done.lines[-1].startswith("RUN STOPPED")
+    told = (stage.run / "work.log").read_text()
+    assert "WORK DONE — shop#1" in told
+    log = (stage.home / "logs" / "colony.log").read_text().splitlines()
+    assert [line.split(" ", 1)[1] for line in log] == done.lines
+    assert not list((stage.home / "runs" / ".starting").iterdir())
 
 
-def test_two_stops_park(at: Scene) -> None:
-    at.stage.ticket()
-    loop = stopped(at, 2)
-    assert loop.ends(5) == 0
-    [end] = [line for line in loop.lines if line.startswith("SESSION END")]
-    assert "· parked: it was stopped ·" in end
-    assert not at.processes()
-    assert at.stage.row(CART).state == "progress"
-    assert "colony-parked:" in at.stage.texts(CART)
-    at.go()
-    done = at.once()
-    assert f"resumed shop#1 ({at.stage.run.name}" in done.out
-    assert at.stage.row(CART).state == "review"
-    parts = at.stage.record()["parts"]
-    assert [part["kind"] for part in parts] == ["work", "work", "check"]
+def test_the_first_lines_name_what_is_not_the_default(stage: Stage) -> None:
+    secret = stage.home / "secret"
+    done = stage("run", "--once", "--interval", "7", COLONY_MAX_TURNS="9")
+    told = [line for line in done.lines if line.startswith("RUN: COLONY_")]
+    assert "RUN: COLONY_RUN_INTERVAL 7" in told
+    assert "RUN: COLONY_MAX_TURNS 9" in told
+    assert not [line for line in told if "COLONY_PARALLEL" in line]
+    assert not secret.exists()
+
+
+def test_each_iteration_is_one_line(stage: Stage) -> None:
+    stage.move(CART, "canceled")
+    with loop(stage) as running:
+        for number in (1, 2, 3):
+            told = running.until("iter")
+            assert (told["iteration"], told["running"]) == (number, 0)
+            assert "nothing to start" in told["text"]
+
+
+def test_an_option_of_the_loop_is_one_of_its_sessions(stage: Stage) -> None:
+    assert stage("run", "--once", "--max-turns", "17").code == 0
+    assert stage.record()["setup"]["worker"]["maxTurns"] == 17
+
+
+# --- stopping ------------------------------------------------------------------------------------
+
+
+def test_idle_it_stops_at_once(stage: Stage) -> None:
+    stage.move(CART, "canceled")
+    with loop(stage, interval=60) as running:
+        running.until("iter")
+        running.send(signal.SIGTERM)
+        assert running.ends() == 0
+        assert running.said[-1]["kind"] == "run.stopped"
+
+
+def test_a_first_stop_lets_sessions_finish(stage: Stage, gate: Gate) -> None:
+    gate.script(stage)
+    stage.ticket(subject="Another")
+    with loop(stage) as running:
+        gate.reached()
+        running.send(signal.SIGTERM)
+        running.until("run", "stop requested")
+        gate.open()
+        running.until("session.end", outcome="posted")
+        assert running.ends() == 0
+    assert moves(stage) == ["progress", "review"]
+    assert stage.row(Ref("shop", 2)).state == "open", "nothing new was started"
+
+
+@pytest.mark.parametrize("how", ["twice", "in time"])
+def test_a_second_stop_parks_and_the_next_run_goes_on(stage: Stage, gate: Gate, how: str) -> None:
+    gate.script(stage)
+    words = [] if how == "twice" else ["--stop-finish-seconds", "1"]
+    with loop(stage, *words) as running:
+        gate.reached()
+        running.send(signal.SIGTERM)
+        running.until("run", "stop requested")
+        stopped_s = time.monotonic() + (0 if how == "twice" else 1)
+        if how == "twice":
+            running.send(signal.SIGTERM)
+        told = running.until("session.end")
+        assert running.ends() == 0
+        assert time.monotonic() - stopped_s < 3.5
+        assert "parked: it was stopped" in told["text"]
+    assert not carriers(stage)
+    assert not session_processes(stage)
+    assert stage.row(CART).state == "progress"
+    assert comments(stage, "colony-parked:") == 1
+    gate.open()
+    done = stage("run", "--once")
+    assert f"resumed shop#1 ({stage.run.name}" in done.out
+    assert moves(stage) == ["progress", "review"]
+    assert comments(stage, "· resumed (park 1) ·") == 1
+    parts = stage.record()["parts"]
+    assert [(part["kind"], part["resumes"]) for part in parts[:2]] == [
+        ("work", False),
+        ("work", True),
+    ]
     assert parts[0]["agentSession"] == parts[1]["agentSession"]
-    assert at.stage.texts(CART).count("colony-report:") == 1
 
 
-def test_three_stops_kill(at: Scene) -> None:
-    at.stage.ticket()
-    at.stage.script(work=[{"ignore_term": True}, at_work(), answer()], resume=[answer()])
-    loop = stopped(at, 3)
-    assert loop.ends(8) == 0
-    until(lambda: not at.processes(), 8, at.processes)
-    assert at.stage.row(CART).state == "progress"
-    at.go()
-    assert at.once().code == 0
-    assert at.stage.row(CART).state == "review"
+def test_a_third_stop_kills_what_does_not_end(stage: Stage, gate: Gate) -> None:
+    deaf = [{"ignore_term": True}, gate.wait, answer()]
+    stage.script(work=deaf, resume=deaf)
+    with loop(stage) as running:
+        gate.reached()
+        [work] = session_processes(stage)
+        for told in ("stop requested", "parking", "killing"):
+            running.send(signal.SIGTERM)
+            running.until("run", told)
+        assert running.ends() == 0
+        until(lambda: not carriers(stage), 5)
+        assert work not in session_processes(stage)
+    gate.open()
+    assert stage("run", "--once").code == 0
+    assert moves(stage) == ["progress", "review"]
 
 
-def test_a_stop_has_its_time(at: Scene) -> None:
-    at.stage.ticket()
-    loop = at.run("--stop-finish-seconds", "1")
-    at.waits_for()
-    loop.send(signal.SIGTERM)
-    assert loop.ends(8) == 0
-    loop.says("stop requested", "· parked: it was stopped ·")
-    assert not at.processes()
+# --- crashes -------------------------------------------------------------------------------------
 
 
-def test_an_adopted_session_is_parked(at: Scene) -> None:
-    at.stage.ticket()
-    first = at.run()
-    at.waits_for()
-    first.send(signal.SIGKILL)
-    first.ends()
-    second = at.run()
-    second.says("adopted shop#1")
-    second.send(signal.SIGTERM)
-    second.says("stop requested")
-    second.send(signal.SIGINT)
-    assert second.ends(8) == 0
-    second.says("· parked: it was stopped ·")
-    assert not at.processes()
+def test_sessions_outlive_a_killed_loop_and_are_adopted(stage: Stage, gate: Gate) -> None:
+    gate.script(stage)
+    with loop(stage, "--parallel", "1") as first:
+        gate.reached()
+        first.send(signal.SIGKILL)
+        first.process.wait()
+        assert len(session_processes(stage)) == 1
+        stage.ticket(project="barn", subject="Another")
+        stage.register("barn")
+        with loop(stage, "--parallel", "1") as second:
+            told = second.until("iter")
+            assert f"adopted shop#1 ({stage.run.name})" in told["text"]
+            assert (told["started"], told["running"]) == ([], 1), "its slot is taken"
+            gate.open()
+            ended = second.until("session.end", outcome="posted")
+            assert ended["session"] == stage.runs[0].name
+            second.until("session.end", ticket="barn#1")
+    assert gate.count == 2, "one start each"
+    assert moves(stage) == ["progress", "review"]
 
 
-def test_a_usage_limit(at: Scene) -> None:
-    at.stage.register("bank")
-    at.stage.ticket()
-    at.stage.script(work=[{"limit": "five_hour", "reset_in": 1000}], resume=[answer()])
-    loop = at.run("--parallel", "2")
-    loop.says("· parked until ", "LIMIT: usage limit reached")
-    at.stage.ticket("bank")
-    loop.says("bank#1 (usage limit reached until ")
-    assert loop.out.read_text().count("LIMIT:") == 1, "it is said once"
-    session = at.stage.run.name
-    at.stage.script(work=[answer()], resume=[answer()])
-    assert at.stage("resume", session).code == 0
-    loop.says("LIMIT: resumed", f"resumed shop#1 ({session}")
-    at.in_review(CART, BANK)
-    loop.says(f"SESSION END shop#1 {session} · posted")
-    record = json.loads((at.stage.home / "runs" / session / "session.json").read_text())
-    parts = record["parts"]
-    assert [part["kind"] for part in parts] == ["work", "work", "check"]
-    total = sum(part["costUsd"] for part in parts)
-    [end] = [line for line in loop.lines if f"{session} · posted" in line]
-    assert f"${total:.4f} (" in end
+def test_after_a_crash_of_all_the_session_is_taken_up(stage: Stage, gate: Gate) -> None:
+    gate.script(stage)
+    with loop(stage) as running:
+        gate.reached()
+        running.send(signal.SIGKILL)
+    assert not session_processes(stage)
+    assert not carriers(stage)
+    gate.open()
+    done = stage("run", "--once")
+    assert f"resumed shop#1 ({stage.run.name}" in done.out
+    assert moves(stage) == ["progress", "review"]
+    assert comments(stage, "colony-lease:") == 1, "the same lease"
+    assert comments(stage, "colony-report:") == 1
 
 
-def test_two_at_once(at: Scene) -> None:
-    at.stage.register("bank")
-    for project in ("shop", "bank", "shop"):
-        at.stage.ticket(project)
-    loop = at.run("--parallel", "3")
-    at.waits_for(CART)
-    at.waits_for(BANK)
-    first = next(line for line in loop.lines if line.startswith("ITER 1 "))
-    spans = re.findall(r"(?:shop|bank)#1 \(s-\S+, ports (\d+-\d+)\)", first)
-    assert sorted(spans) == [f"{PORTS}-{PORTS + 9}", f"{PORTS + 10}-{PORTS + 19}"]
-    assert "waiting: shop#2 (shop#1 is worked on in its folder)" in first
-    assert not at.began(SECOND).exists()
-    at.go("shop")
-    at.go("bank")
-    at.in_review(CART, BANK, SECOND)
-    loop.send(signal.SIGTERM)
-    assert loop.ends() == 0
-    numbers = [int(line.split()[1]) for line in loop.lines if line.startswith("ITER ")]
-    assert numbers == list(range(1, len(numbers) + 1))
-    assert not at.processes()
+def test_one_that_dies_each_time_is_given_back(stage: Stage, gate: Gate) -> None:
+    """`COLONY_CRASH_RESUMES`: so often and no more."""
+    gate.script(stage)
+    with loop(stage, "--crash-resumes", "1") as running:
+        for start in (1, 2):
+            until(lambda: gate.count >= start)  # noqa: B023
+            [work] = session_processes(stage)
+            Path(f"/proc/{work}").exists()
+            import os
+
+            os.kill(work, signal.SIGKILL)
+            running.until("session.end", outcome=None)
+        running.until("session.end", outcome="given back")
+        gate.open()
+    assert comments(stage, "given back · reason crashed") == 1
 
 
-def stopped(at: Scene, times: int) -> Loop:
-    """A loop whose worker runs, asked so often to stop."""
-    loop = at.run()
-    at.waits_for()
-    for number in range(times):
-        loop.send((signal.SIGTERM, signal.SIGINT, signal.SIGTERM)[number])
-        loop.says(("stop requested", "parking 1 session", "killing 1 session")[number], seconds=5)
-    return loop
+def test_a_dead_lease_of_another_host_is_given_back_and_worked(stage: Stage) -> None:
+    stage.lease(CART, stage.now_ms - 60_000)
+    with loop(stage) as running:
+        told = running.until("iter")
+        assert told["expired"] == ["shop#1 (session s-20260131T1819-abc123) → open"]
+        running.until("session.end", outcome="posted")
+    assert moves(stage) == ["progress", "open", "progress", "review"]
 
 
-def at_work() -> dict[str, str]:
-    return {"run": "touch began-{name}; until [ -e go ]; do sleep 0.02; done"}
+def test_what_is_in_progress_by_hand_is_never_expired(stage: Stage) -> None:
+    stage.move(CART, "progress")
+    before = len(stage.events(CART))
+    done = stage("run", "--once")
+    assert "nothing to start" in done.out
+    assert len(stage.events(CART)) == before
+
+
+# --- limits, slots, ports ------------------------------------------------------------------------
+
+
+def test_a_limit_parks_the_session_and_holds_the_account(stage: Stage) -> None:
+    stage.register("barn")
+    stage.ticket(project="barn", subject="Another")
+    stage.script(work=[{"limit": "five_hour", "reset_in": 5}], resume=[answer()])
+    with loop(stage) as running:
+        ended = running.until("session.end")
+        assert "parked until" in ended["text"]
+        held = running.until("limit")
+        assert "usage limit reached" in held["text"]
+        told = running.until("iter")
+        assert told["waiting"]["barn#1"] == "held"
+        assert told["waiting"]["shop#1"] == "parked"
+        stage.script(work=[answer()], resume=[answer()])
+    # Time passes in the record, not in the test.
+    record = stage.record()
+    record["parks"][0]["resumeMs"] = 1
+    (stage.run / "session.json").write_text(json.dumps(record))
+    assert "resumed shop#1" in stage("run", "--once").out
+    assert moves(stage) == ["progress", "review"]
+    assert comments(stage, "colony-parked:") == 1
+
+
+def test_two_at_once_have_ports_of_their_own(tmp_path: Path) -> None:
+    stage, gate = make_stage(tmp_path), Gate(tmp_path)
+    gate.script(stage)
+    for name in ("shop", "barn", "mill"):
+        stage.register(name)
+        stage.ticket(project=name, subject="A cart")
+    stage.ticket(subject="A second one")
+    with loop(stage, "--parallel", "2") as running:
+        told = running.until("iter")
+        assert len(told["started"]) == 2
+        assert told["waiting"]["mill#1"] == "slots"
+        assert told["waiting"]["shop#2"] == "folder"
+        until(lambda: gate.count == 2)
+        gate.open()
+        for _ in range(4):
+            running.until("session.end", outcome="posted")
+    ports = [line.split()[1] for line in gate.starts.read_text().splitlines()]
+    assert len({*ports[:2]}) == 2
+
+
+def test_a_refused_start_is_told_with_its_reason_and_tried_later(stage: Stage) -> None:
+    with loop(stage, COLONY_STAND_IN_SCRIPT=str(stage.home / "none.json")) as running:
+        ended = running.until("session.end")
+        assert "not started: " in ended["text"]
+        assert "none.json" in ended["text"]
+        told = running.until("iter")
+        assert told["waiting"] == {"shop#1": "refused"}
+    assert not stage.runs
+    assert moves(stage) == []
+
+
+def test_a_pause_holds_starts_until_it_is_taken_away(stage: Stage) -> None:
+    assert stage("pause", "shop").code == 0
+    with loop(stage) as running:
+        assert running.until("iter")["waiting"] == {"shop#1": "paused"}
+        assert stage("resume").code == 0
+        running.until("session.end", outcome="posted")
+
+
+def test_a_signal_to_read_again_takes_new_settings(stage: Stage) -> None:
+    stage.move(CART, "canceled")
+    with loop(stage, interval=30) as running:
+        assert running.until("iter")["parallel"] == 1
+        (stage.home / ".env").write_text("COLONY_PARALLEL=2\n")
+        running.send(signal.SIGHUP)
+        running.until("run", text="settings and registry were read again")
+        assert running.until("iter")["parallel"] == 2
+        (stage.home / ".env").write_text("COLONY_PARALLEL=none\n")
+        running.send(signal.SIGHUP)
+        assert "not read again" in running.until("run")["text"]
+        assert running.until("iter")["parallel"] == 2

@@ -4,8 +4,6 @@
 |---|---|
 | one iteration, and what it began, to its end | test_once_is_one_iteration_and_what_it_began |
 | `--dry-run` prints the plan and changes nothing | test_a_dry_run_writes_nothing |
-| a tracker on another machine needs `--live` | test_a_live_tracker_needs_a_word |
-| one loop a home | test_two_loops_on_one_home |
 | settings that are not the default come first, secrets as `set` | test_it_begins_with_what_is_set |
 | a killed loop's sessions are the next one's | test_the_next_loop_adopts_what_a_killed_one_left |
 | its session is killed: taken up again | test_a_killed_session_is_taken_up |
@@ -15,7 +13,6 @@
 | SIGHUP reads `.env` and registry; what an option set stays | test_what_is_read_again |
 | settings that cannot be used end no loop | test_a_broken_setting_ends_no_loop |
 | a tracker that goes away and comes back | test_a_tracker_that_goes_away |
-| pause, resume | test_a_pause_holds_starts |
 | READY, STATUS, WATCHDOG, STOPPING | test_the_service_manager_is_told |
 | `logs/colony.log` holds the lines with their time | test_the_log |
 | a folder named `colony` where it is started | test_the_sessions_are_this_program |
@@ -35,7 +32,7 @@ from pathlib import Path
 import pytest
 
 from colony.core.ticket import Ref
-from tests.cli.looping import Scene, scene, until
+from tests.cli.run_scene import Scene, scene, until
 from tests.cli.stage import CART, LINES, PORTS, moves
 
 FIRST = f"{PORTS}-{PORTS + 9}"
@@ -74,27 +71,6 @@ def test_a_dry_run_writes_nothing(at: Scene) -> None:
     done = at.once("--dry-run")
     assert (done.code, done.lines) == (0, [f"  start shop#1 (ports {FIRST})"])
     assert (at.stage.store(), sorted(at.stage.home.rglob("*"))) == before
-
-
-@pytest.mark.parametrize("url", ["https://tracker.example", "http://10.1.2.3:8600"])
-def test_a_live_tracker_needs_a_word(at: Scene, url: str) -> None:
-    done = at.once(COLONY_TICKETS_URL=url)
-    assert done.code == 3
-    [line] = done.lines
-    assert line.startswith("run: REFUSED — ") and "--live" in line
-    assert not (at.stage.home / "run.lock").exists()
-
-
-def test_two_loops_on_one_home(at: Scene) -> None:
-    first = at.run()
-    first.says("ITER 1")
-    second = at.once()
-    assert second.code == 5
-    assert f"process {first.process.pid}" in second.lines[-1]
-    first.send(signal.SIGTERM)
-    assert first.ends() == 0
-    assert first.lines[-1].startswith("RUN STOPPED")
-    assert at.once().code == 0
 
 
 def test_it_begins_with_what_is_set(at: Scene) -> None:
@@ -216,18 +192,6 @@ def test_a_tracker_that_goes_away(at: Scene) -> None:
     at.stage.ticket(subject="A till")
     at.in_review(Ref("shop", 2))
     assert loop.process.poll() is None
-
-
-def test_a_pause_holds_starts(at: Scene) -> None:
-    at.go()
-    assert at.stage("pause").code == 0
-    at.stage.ticket()
-    loop = at.run()
-    loop.says("waiting: shop#1 (paused by hand")
-    assert not at.stage.runs
-    assert at.stage("resume").code == 0
-    at.in_review(CART)
-    loop.says("SESSION END shop#1")
 
 
 @pytest.mark.parametrize("abstract", [False, True])
