@@ -153,9 +153,11 @@ def test_a_refusal_that_leaves_no_folder_is_told(at: Scene) -> None:
 
 
 def test_what_is_read_again(at: Scene) -> None:
+    at.stage.register("bank", workers=False)
     at.stage.ticket("bank")
     loop = at.run("--parallel", "2")
-    loop.says("ITER 1")
+    # Nothing is asked and nothing is written: only the signal brings the registry's news.
+    loop.says("ITER 1", "ITER 3")
     at.stage.register("bank")
     at.go("bank")
     (at.stage.home / ".env").write_text("COLONY_PARALLEL=3\nCOLONY_INBOX_PROJECT=inbox\n")
