@@ -255,8 +255,8 @@ def _accepted(ticket: Ticket, survey: Survey) -> For | Waits | None:
 
 def _starts(ticket: Ticket, survey: Survey) -> Waits | None:
     """A safety net: whatever it is that starts a ticket again and again."""
-    history = survey.histories.get(ticket.ref)
-    if not survey.max_starts or history is None:
+    history = survey.histories.get(ticket.ref) if survey.max_starts else None
+    if history is None:
         return None
     recent = starts_within_the_hour(attempts_of(history.events), survey.now_ms)
     if len(recent) < survey.max_starts:

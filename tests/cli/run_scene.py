@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -111,16 +111,18 @@ class Scene:
         marks = (str(self.stage.home).encode(), str(self.stage.cwd).encode())
         return [pid for pid in pids() if pid != os.getpid() and _speaks_of(pid, marks)]
 
+    def kill_all(self) -> None:
+        """The machine goes down: one that dies of another's death is gone already."""
+        for pid in self.processes():
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
     def end(self) -> None:
         for loop in self.loops:
             if loop.process.poll() is None:
                 loop.process.kill()
                 loop.process.wait()
-        for pid in self.processes():
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
+        self.kill_all()
         until(lambda: not self.processes(), 10, "a process is left")
 
 

@@ -12,7 +12,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import signal
 from collections.abc import Iterator
@@ -21,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from colony.core.ticket import Ref
-from tests.cli.run_scene import Scene, scene
+from tests.cli.run_scene import Scene, scene, until
 from tests.cli.stage import CART, PORTS, answer, moves
 
 SECOND = Ref("shop", 2)
@@ -52,9 +51,10 @@ def test_a_host_that_is_gone(at: Scene) -> None:
     at.stage.move(SECOND, "progress", "I do this one")
     first = at.run("--lease-ttl", "10")
     at.waits_for()
-    for pid in at.processes():
-        os.kill(pid, signal.SIGKILL)
+    first.send(signal.SIGKILL)
     first.ends()
+    at.kill_all()
+    until(lambda: not at.processes(), 10, "a process is left")
     shutil.rmtree(at.stage.home / "runs")
     at.go()
     second = at.run("--lease-ttl", "10")
