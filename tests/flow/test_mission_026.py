@@ -13,6 +13,8 @@
 | the run folder was removed | test_mission_026_a_folder_that_is_gone |
 | a run folder that cannot be believed | test_mission_026_what_cannot_be_believed |
 | a record that cannot be read | test_mission_026_a_record_that_says_nothing |
+| a record of another session | test_mission_026_another_sessions_record_is_not_its_own |
+| a report that was refused | test_mission_026_a_report_that_was_refused_is_none |
 | a folder or row of another ticket | test_mission_026_another_tickets_session_says_nothing_here |
 | a worker's words are quoted | test_mission_026_words_are_quoted |
 
@@ -206,6 +208,31 @@ def test_mission_026_a_record_that_says_nothing(shop: Shop, record: str) -> None
     assert "How it ended: its result is half done." in said
     assert "- Its run folder cannot be read any more." in said
     assert "A gate, built" in said, "the tracker's row has the report"
+
+
+def test_mission_026_another_sessions_record_is_not_its_own(shop: Shop) -> None:
+    shop.play(work=worker(complete=False, result="Of another day."))
+    before = shop.work().facts
+    first = half(shop)
+    for name in ("session.json", "report.json"):
+        shutil.copyfile(shop.runs / before.session / name, shop.runs / first.session / name)
+    said = told(shop)
+    assert f"Session `{first.session}`" in said
+    assert "Of another day." not in said
+    assert "- Its run folder cannot be read any more." in said
+
+
+def test_mission_026_a_report_that_was_refused_is_none(shop: Shop) -> None:
+    shop.play(work=worker(complete=False, result="A gate. " * 20))
+    first = shop.work().facts
+    assert first.report is not None
+    assert not first.report.valid
+    assert (shop.runs / first.session / "report.json").exists()
+    said = told(shop)
+    assert "How it ended: it left no usable result" in said
+    assert f"- Its run folder: `{shop.runs / first.session}`" in said
+    for words in ("A gate.", "Its report", "not complete"):
+        assert words not in said
 
 
 def test_mission_026_words_are_quoted(shop: Shop) -> None:
