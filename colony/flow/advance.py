@@ -167,14 +167,20 @@ class Session:
         return park if park and not park.told and self.facts.lost is None else None
 
     def _take_orders(self) -> None:
-        """What a person asked for goes on record; the signal that came with it is heard."""
-        asked = self.bench.orders.of(self.facts.session)
+        """What a person asked for goes on record; the signal that came with it is heard: the signal
+        is sent while the order lies there, so that it has come once the order is taken away."""
+        facts = self.facts
+        asked = self.bench.orders.of(facts.session)
         if asked is None:
             return
+        if facts.lease is None and facts.occasion is None:
+            # Whether the ticket is this session's is not known yet: the order waits for the take.
+            self._heard = self.bench.place.signals.count
+            return
+        if facts.occasion is None:
+            self.save(replace(facts, asked=asked))
+        self.bench.orders.done(facts.session, asked)
         self._heard = self.bench.place.signals.count
-        if self.facts.occasion is None and self.facts.lease is not None:
-            self.save(replace(self.facts, asked=asked))
-        self.bench.orders.done(self.facts.session)
 
     def _stop(self) -> Parked | None:
         """The first stop: what is held is parked, what is being posted stays in the outbox."""

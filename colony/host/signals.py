@@ -1,11 +1,16 @@
-"""Stop requests: signals as numbers to look at, and a descriptor that wakes whoever waits."""
+"""Stop requests: signals as numbers to look at, and a descriptor that wakes whoever waits.
+
+A loop waits for more: for processes that end, and for the signal to read its files again.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import select
 import signal
+from collections.abc import Collection
 from types import FrameType, TracebackType
 from typing import Final, Self
 
@@ -60,7 +65,41 @@ class StopSignals:
             while os.read(self._read, 4096):
                 pass
 
-    def _note(self, number: int, _frame: FrameType | None) -> None:
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        del frame
         self.count += 1
         self.first = self.first or signal.Signals(number)
         self.wake()
+
+
+class LoopSignals(StopSignals):
+    """As `StopSignals`, for a loop that is told by SIGHUP to read its files again.
+
+    `count` tells a second stop from a third.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._read_again = False
+
+    def take_read_again(self) -> bool:
+        """SIGHUP came since this was last asked."""
+        asked, self._read_again = self._read_again, False
+        return asked
+
+    def wait_for(self, seconds: float, pidfds: Collection[int]) -> frozenset[int]:
+        """Wait that long, or until a signal or a wake-up comes, or one of the processes has ended:
+        those that have."""
+        poller = select.poll()
+        for fd in (self.fd, *pidfds):
+            poller.register(fd, select.POLLIN)
+        ready = poller.poll(math.ceil(max(0.0, seconds) * 1000))
+        self.drain()
+        return frozenset(fd for fd, _ in ready) - {self.fd}
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if number == signal.SIGHUP:
+            self._read_again = True
+            self.wake()
+        else:
+            super()._note(number, frame)

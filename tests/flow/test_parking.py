@@ -267,7 +267,7 @@ class Order:
     def of(self, session: str) -> Asked | None:
         return self.wish
 
-    def done(self, session: str) -> None:
+    def done(self, session: str, asked: Asked) -> None:
         self.handled.append(session)
         self.wish = None
 

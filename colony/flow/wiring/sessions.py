@@ -31,6 +31,7 @@ from colony.host.box import Containment, detect
 from colony.host.call import call
 from colony.host.chance import SystemChance
 from colony.host.clock import SystemClock
+from colony.host.control import Control
 from colony.host.files import read_text
 from colony.host.journal import RunFolder
 from colony.host.registry import Registry, folders_of, is_on
@@ -205,5 +206,6 @@ def bench_of(outfit: Outfit, facts: Facts, folder: RunFolder) -> Bench:
         secrets={} if only_posts(facts) else secrets_of(project, settings.place.home),
         emit=outfit.emit,
         doing=outfit.doing,
+        orders=Control(settings.place.home),
         offset_minutes=offset_in(settings.tracker.tz),
     )
