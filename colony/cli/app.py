@@ -42,6 +42,11 @@ PANELS: Final[dict[str, tuple[Verb, ...]]] = {
         Verb("cycle", "next, work and check, once."),
         Verb("deployed", "Say that a built ticket has gone live."),
     ),
+    "Service": (
+        Verb("pause", "Start nothing new, of a project or at all."),
+        Verb("resume", "End a pause; let a parked session go on."),
+        Verb("stop", "End a session, or park it."),
+    ),
     "Look": (
         Verb("explain", "Say why a ticket would be started now, or not."),
         Verb("leases", "Show which session holds which ticket."),

@@ -8,41 +8,22 @@ asks for nothing.
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from colony.core.ticket import NAME_PATTERN
 from colony.errors import ColonyError
 from colony.host.chance import SESSION
-from colony.host.files import Unsafe, make_own, read_own, write_own, write_problem
+from colony.host.files import make_own, write_own, write_problem
 from colony.host.lock import lock_file
+from colony.host.pauses import FOLDER, PAUSE, PAUSED, Pauses, names_in, pauses_of, word_of
 
 Asked = Literal["stop", "park"]
 
-FOLDER: Final = "control"
-_PAUSE: Final = "pause"
-_PAUSED: Final = b"pause\n"
 _ORDER: Final = "order."
-_PROJECT: Final = re.compile(NAME_PATTERN, re.ASCII)
 _LOCK: Final = ".lock"
 _LOCK_WAIT_S: Final = 5.0
 _WORDS: Final[Mapping[bytes, Asked]] = {b"stop\n": "stop", b"park\n": "park"}
-_LIMIT: Final = 16
-"""Bytes of a file: more than any word has."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pauses:
-    """What is paused: everything, or these projects."""
-
-    everything: bool = False
-    projects: frozenset[str] = frozenset()
-
-    def holds(self, project: str) -> bool:
-        return self.everything or project in self.projects
 
 
 class Control:
@@ -55,14 +36,11 @@ class Control:
     # --- pauses ------------------------------------------------------------------------------
 
     def pauses(self) -> Pauses:
-        found = [name for name in self._names() if self._word(name) == _PAUSED]
-        start = f"{_PAUSE}."
-        projects = (name.removeprefix(start) for name in found if name.startswith(start))
-        return Pauses(_PAUSE in found, frozenset(filter(_PROJECT.fullmatch, projects)))
+        return pauses_of(self._home)
 
     def pause(self, project: str | None) -> None:
         """Pause a project, or everything. `NoSpace`, `CannotWrite`: nothing is paused by it."""
-        self._write(_pause_name(project), _PAUSED)
+        self._write(_pause_name(project), PAUSED)
 
     def unpause(self, project: str | None) -> bool:
         """Take this pause away; False: there was none. `CannotWrite`: it holds."""
@@ -72,11 +50,11 @@ class Control:
 
     def of(self, session: str) -> Asked | None:
         """What is wanted of this session. One look at one name: cheap enough for every second."""
-        return _WORDS.get(self._word(f"{_ORDER}{session}"))
+        return _WORDS.get(word_of(self._folder, f"{_ORDER}{session}"))
 
     def orders(self) -> dict[str, Asked]:
         """Every order that nobody has taken yet, by session."""
-        names = [name.removeprefix(_ORDER) for name in self._names() if name.startswith(_ORDER)]
+        names = [name.removeprefix(_ORDER) for name in names_in(self._folder, _ORDER)]
         asked = {name: self.of(name) for name in sorted(filter(SESSION.fullmatch, names))}
         return {session: word for session, word in asked.items() if word is not None}
 
@@ -100,19 +78,6 @@ class Control:
 
     # --- files -------------------------------------------------------------------------------
 
-    def _names(self) -> list[str]:
-        try:
-            names = [path.name for path in self._folder.iterdir()]
-        except OSError:
-            return []
-        return [name for name in names if name.startswith((_PAUSE, _ORDER))]
-
-    def _word(self, name: str) -> bytes:
-        try:
-            return read_own(self._folder, name, _LIMIT) or b""
-        except Unsafe:
-            return b""
-
     def _make(self) -> None:
         make_own(self._home.resolve(), FOLDER)
 
@@ -131,4 +96,4 @@ class Control:
 
 
 def _pause_name(project: str | None) -> str:
-    return _PAUSE if project is None else f"{_PAUSE}.{project}"
+    return PAUSE if project is None else f"{PAUSE}.{project}"

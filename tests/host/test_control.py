@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from colony.errors import ColonyError
-from colony.host.control import Control, Pauses
+from colony.host.control import Control
 from colony.host.lock import lock_file
+from colony.host.pauses import Pauses
 from tests.host.conftest import names
 
 SESSION = "s-20260131T1819-abc123"
