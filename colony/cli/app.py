@@ -44,8 +44,8 @@ PANELS: Final[dict[str, tuple[Verb, ...]]] = {
     ),
     "Service": (
         Verb("run", "Work the queue, for months."),
-        Verb("pause", "Hold back starts, everywhere or in one project."),
-        Verb("resume", "Let them start again, or let a parked session go on."),
+        Verb("pause", "Start nothing new, of a project or at all."),
+        Verb("resume", "End a pause; let a parked session go on."),
         Verb("stop", "End a session, or park it."),
         Verb("retry", "Count starts and attempts of a ticket anew."),
     ),
