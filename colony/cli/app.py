@@ -38,6 +38,7 @@ PANELS: Final[dict[str, tuple[Verb, ...]]] = {
         Verb("brief", "Write the text that a worker starts with."),
         Verb("work", "Run one worker on one ticket, then its check."),
         Verb("check", "Check the report of a session again, or post it."),
+        Verb("salvage", "Get the report of a worker that ran out."),
         Verb("report", "Check a worker's report file, or post it."),
         Verb("cycle", "next, work and check, once."),
         Verb("deployed", "Say that a built ticket has gone live."),
