@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
 from colony.core.loopback import is_loopback
 
@@ -14,10 +14,20 @@ def is_live(url: str) -> bool:
         parts = urlsplit(url)
         if parts.scheme == "sqlite":
             return False
-        host = parts.hostname or parse_qs(parts.query).get("host", [""])[0]
+        if parts.scheme == "postgresql":
+            return not all(_is_here(host) for host in _database_hosts(parts))
+        return not is_loopback(parts.hostname or "")
     except ValueError:
         return True
-    host = unquote(host)
-    # PostgreSQL's own socket: a folder, or no host at all.
-    socket = parts.scheme == "postgresql" and (not host or host.startswith("/"))
-    return not (socket or is_loopback(host))
+
+
+def _database_hosts(parts: SplitResult) -> list[str]:
+    """Every host that the address names: it may list several, and name others after its `?`."""
+    asked = parse_qs(parts.query)
+    named = [parts.hostname or "", *asked.get("host", []), *asked.get("hostaddr", [])]
+    return [unquote(host) for each in named for host in each.split(",")]
+
+
+def _is_here(host: str) -> bool:
+    """PostgreSQL's own socket is a folder, or no host at all."""
+    return not host or host.startswith("/") or is_loopback(host)
