@@ -87,6 +87,10 @@ def test_each_setting_reaches_its_part(setting: Any) -> None:
         "person_token_file": "/t/mine", "creator_token_file": "t", "own_users": "ants, Old ants",
         "user_agent": "ants/1", "listen": "[::1]:8601", "public_url": "https://t.example/",
         "public_read": "on", "write_limit": "0",
+        "finalize_max_turns": "0", "finalize_timeout": "5", "stall_seconds": "0",
+        "crash_resumes": "7", "max_starts_per_hour": "0", "max_attempts": "8",
+        "max_half_done": "9", "capabilities": "GPU, chrome", "interval": "5", "parallel": "2",
+        "stop_finish_seconds": "20",
     }  # fmt: skip
     before = dataclasses.asdict(settings())[setting.part]
     after = dataclasses.asdict(settings({}, {setting.variable: samples[setting.name]}))

@@ -47,6 +47,7 @@ PANELS: Final[dict[str, tuple[Verb, ...]]] = {
         Verb("pause", "Hold back starts, everywhere or in one project."),
         Verb("resume", "Let them start again, or let a parked session go on."),
         Verb("stop", "End a session, or park it."),
+        Verb("retry", "Count starts and attempts of a ticket anew."),
     ),
     "Look": (
         Verb("explain", "Say why a ticket would be started now, or not."),

@@ -121,7 +121,7 @@ def _start(found: Explanation) -> str:
     by_hand = f"colony work {found.ref.project} {found.ref.number} --post"
     if found.after:
         return f"start it before them: {by_hand}"
-    return f"nothing starts by itself: {by_hand}, or colony cycle --post"
+    return f"colony run starts it; by hand: {by_hand}"
 
 
 def _named(refs: Sequence[Ref]) -> str:
@@ -175,8 +175,9 @@ def remedy_of(ticket: Ticket, code: Code) -> str:
             return _registry(ref.project, code)
         case "blocked":
             return _unblock(ticket)
-        case "stranger":
-            return f'accept it: colony ticket comment {named} "/accept"'
+        case "starts" | "stranger":
+            accept = f'accept it: colony ticket comment {named} "/accept"'
+            return accept if code == "stranger" else f"let it start now: colony retry {named}"
         case "ordered" | "parent" | "unread":
             return ""
         case _:

@@ -52,6 +52,7 @@ from colony.flow.bench import Bench
 from colony.flow.briefing import Wanted, gather
 from colony.flow.evidence import BRIEF, Spoiled, judged_of, report_of
 from colony.flow.following import Doing, Follower
+from colony.flow.growth import grown, has_progress
 from colony.flow.hold import Holder, patiently
 from colony.flow.news import News
 from colony.flow.observe import people_in
@@ -242,7 +243,8 @@ class Session:
 
     def _write_brief(self, survey: Survey, history: History, facts: Facts) -> Facts:
         """The brief and the intent to take, on disk before the take is sent."""
-        setup = facts.setup
+        setup = grown(facts.setup, history)
+        facts = replace(facts, setup=setup)
         wanted = Wanted(facts.session, setup.ports, setup.worker.max_turns, setup.worker.timeout_s)
         made = gather(self.bench.sources, survey, history, wanted)
         sha256 = self.bench.place.folder.write(
@@ -361,7 +363,8 @@ class Session:
         known = frozenset(self.bench.view.registry.projects)
         judged = judged_of(self.bench, self.facts)
         ruled = judged[1] if judged else None
-        self.save(posting.compose(self.facts, step.occasion, ruled, history, known))
+        seen = posting.Seen(history, known, has_progress(self.facts))
+        self.save(posting.compose(self.facts, step.occasion, ruled, seen))
 
     def send(self, step: Send) -> None:
         lease = self.facts.lease

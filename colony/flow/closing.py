@@ -9,7 +9,7 @@ from colony.core.last_line import PARKED
 from colony.core.lines import Json, Line, clip
 from colony.core.markers import utc
 from colony.core.ports import show_range
-from colony.core.session import Facts
+from colony.core.session import Facts, Rest, next_step
 from colony.flow.kept import stood_at
 from colony.flow.runs import facts_of
 from colony.flow.supervise import Gone
@@ -59,12 +59,15 @@ def _how(facts: Facts, gone: Gone) -> tuple[str, str]:
     if park is not None:
         until = "" if park.reason in ("stop", "asked") else f" until {utc(park.resume_ms)}"
         return f"parked{until}: {PARKED[park.reason]}", ""
+    if facts.occasion is None and isinstance(next_step(facts, 0), Rest):
+        return "its result is kept, not posted", ""
     exit_ = gone.exit
     how = "its process ended"
     if exit_ is not None and exit_.signal is not None:
         how = f"its process was killed by signal {exit_.signal}"
     elif exit_ is not None and exit_.code:
-        how = f"its process ended with status {exit_.code}"
+        words = f": {clip(gone.last_words, 200)}" if gone.last_words else ""
+        how = f"its process ended with status {exit_.code}{words}"
     return f"{how}, to be taken up", stood_at(facts)
 
 

@@ -54,6 +54,9 @@ from colony.tracker.protocol import Tracker
 
 REFUSED_MS: Final = (60_000, 300_000, 900_000)
 """Pause before a ticket whose start was refused is tried again."""
+PARK: Final = 2
+KILL: Final = 3
+"""How many stops park the sessions, and how many kill them."""
 LEAST_S: Final = 1.0
 """Least time between two iterations, whatever calls for one."""
 
@@ -117,6 +120,9 @@ class Loop:
         self._told: frozenset[str] = frozenset()
         self._held_until_ms: int | None = None
         self._heard = 0
+        self._rung = 0
+        """The last step of the ladder that the sessions have been told of."""
+        bench.signals.on_stop = self._hurry
         self._stopped_s = 0.0
         self._next_s = 0.0
         """When the next iteration is due, on the boot clock."""
@@ -186,7 +192,7 @@ class Loop:
                 self._park()
             else:
                 self._say("run", f"killing {members} session(s)")
-                self._supervisor.signal(signal.SIGKILL)
+                self._climb(KILL)
         if self._heard == 1 and self._until_parking_s() <= 0:
             self._heard = 2
             signals.count = max(signals.count, 2)
@@ -194,7 +200,19 @@ class Loop:
 
     def _park(self) -> None:
         self._say("run", f"parking {len(self._supervisor.members)} session(s)")
-        self._supervisor.signal(signal.SIGTERM)
+        self._climb(PARK)
+
+    def _hurry(self, count: int) -> None:
+        """In the handler: a second and a third stop reach the sessions at once, also while this
+        loop waits for an answer of the tracker."""
+        if count >= PARK:
+            self._climb(min(count, KILL))
+
+    def _climb(self, rung: int) -> None:
+        """Each step is told once: a second SIGTERM would kill what is just being parked."""
+        if rung > self._rung:
+            self._rung = rung
+            self._supervisor.signal(signal.SIGTERM if rung == PARK else signal.SIGKILL)
 
     def _until_parking_s(self) -> float:
         """Until what still runs is parked; for ever where it may finish."""
@@ -229,6 +247,8 @@ class Loop:
         quota = self._quota(sessions.quota)
         if survey is not None:
             for action in self._plan(survey, sessions, quota, did):
+                if bench.signals.count:
+                    break
                 self._act(action, sessions.kept, did)
         self._wake_in_time(sessions.kept)
         self._tell(did)

@@ -6,6 +6,7 @@ session is stands in its run folder, and whether it lives is told by its lock.
 
 from __future__ import annotations
 
+import contextlib
 import signal
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from colony.core.ports import Range, show_range
 from colony.core.ticket import Ref
 from colony.host.children import Child, adopt, start
 from colony.host.journal import RunFolder
-from colony.host.starting_log import LOG, last_line, remove_log, starting_log
+from colony.host.starting_log import LOG, Said, remove_log, starting_log
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,9 @@ class Member:
     ports: Range | None
     child: Child
     log: Path | None = None
-    """Of a session that was only just started, its log outside of the run folder."""
+    """Where the log of a new session lay before there was a run folder."""
+    said: Said | None = None
+    """Its log, opened when it began: a start that is refused takes its run folder with it."""
     adopted: bool = False
 
 
@@ -51,7 +54,7 @@ class Gone:
     member: Member
     exit: Exit | None
     last_words: str
-    """The last line that it printed, of a start that made no run folder."""
+    """The last line that it printed; empty for one that was adopted."""
 
 
 class Supervisor:
@@ -72,17 +75,18 @@ class Supervisor:
     def begin(self, session: str, ref: Ref, folder: str, ports: Range) -> Member:
         """Start a session that is not there yet. `Refused`, `CannotWrite`: not started."""
         log = starting_log(self._command.runs, session)
-        words = ("--session", session, "--ports", show_range(ports))
+        words = ("--post", "--session", session, "--ports", show_range(ports))
         child = self._work(ref, words, log)
-        return self._joined(Member(session, ref, folder, ports, child, log))
+        return self._joined(Member(session, ref, folder, ports, child, log, Said.of(log)))
 
     def take_up(self, one: Kept, ports: Range | None) -> Member:
-        """Go on with a session that nobody works on; as `begin`."""
+        """Go on with a session that nobody works on, as `begin`; it may post what it might."""
         words = ["--session", one.session]
         words += ["--ports", show_range(ports)] if ports is not None else []
         log = self._command.runs / one.session / LOG
         child = self._work(one.ref, words, log)
-        return self._joined(Member(one.session, one.ref, one.folder, ports, child))
+        said = Said.of(log)
+        return self._joined(Member(one.session, one.ref, one.folder, ports, child, said=said))
 
     def adopt(self, kept: Sequence[Kept]) -> Iterator[Member]:
         """Sessions that run and are not members: somebody else started them, or an earlier loop."""
@@ -113,20 +117,27 @@ class Supervisor:
             exit_ = one.child.reap()
             one.child.close()
             words = ""
+            if one.said is not None:
+                words = one.said.last_line()
+                one.said.close()
             if one.log is not None:
-                words = last_line(one.log)
                 remove_log(one.log)
             yield Gone(one, exit_, words)
 
     def signal(self, number: signal.Signals) -> None:
         """To every session's process, adopted ones too."""
-        for one in self._members.values():
-            one.child.signal(number)
+        for one in self.members:
+            # Called in the handler of a signal, too: a process that has just been let go of is told
+            # nothing.
+            with contextlib.suppress(OSError):
+                one.child.signal(number)
 
     def leave(self) -> None:
         """Let go of what still runs: it runs on."""
         for one in self._members.values():
             one.child.close()
+            if one.said is not None:
+                one.said.close()
         self._members.clear()
 
     def _joined(self, one: Member) -> Member:
@@ -134,7 +145,7 @@ class Supervisor:
         return one
 
     def _work(self, ref: Ref, words: Sequence[str], log: Path) -> Child:
-        argv = (*self._command.argv, "work", ref.project, str(ref.number), "--post", *words)
+        argv = (*self._command.argv, "work", ref.project, str(ref.number), *words)
         return start(argv, self._command.env, log)
 
 

@@ -7,7 +7,7 @@ import math
 import os
 import select
 import signal
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from types import FrameType, TracebackType
 from typing import Final, Self
 
@@ -77,6 +77,9 @@ class LoopSignals(StopSignals):
 
     def __init__(self) -> None:
         super().__init__()
+        self.on_stop: Callable[[int], object] = lambda _: None
+        """Called in the handler of a stop, with how many there were: also while whoever waits is
+        in the middle of something else."""
         self.again = False
         """SIGHUP came since this was last set to False."""
 
@@ -94,6 +97,10 @@ class LoopSignals(StopSignals):
         ready = poller.poll(math.ceil(max(0.0, seconds) * 1000))
         self.drain()
         return frozenset(fd for fd, _ in ready if fd != self.fd)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        super()._note(number, frame)
+        self.on_stop(self.count)
 
     def _note_again(self, _number: int, _frame: FrameType | None) -> None:
         self.again = True

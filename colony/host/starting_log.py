@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 from pathlib import Path
-from typing import Final
+from typing import IO, Final, Self
 
 from colony.host.files import PRIVATE_FOLDER, write_problem
 
@@ -36,15 +36,32 @@ def move_in(runs: Path, session: str) -> None:
         (runs / FOLDER / f"{session}.log").rename(runs / session / LOG)
 
 
-def last_line(log: Path) -> str:
-    """The last line that is not empty; empty where there is none to be had."""
-    try:
-        with log.open("rb") as file:
-            file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL))
-            lines = file.read().decode("utf-8", "replace").split("\n")
-    except OSError:
-        return ""
-    return next((line.strip() for line in reversed(lines) if line.strip()), "")
+class Said:
+    """What a process says into its log, read wherever the file is by now, removed or not."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    @classmethod
+    def of(cls, log: Path) -> Self | None:
+        """None: there is no such file any more."""
+        try:
+            return cls(log.open("rb"))
+        except OSError:
+            return None
+
+    def last_line(self) -> str:
+        """The last line that is not empty; empty where there is none to be had."""
+        try:
+            size = self._file.seek(0, os.SEEK_END)
+            self._file.seek(max(0, size - TAIL))
+            lines = self._file.read().decode("utf-8", "replace").split("\n")
+        except OSError:
+            return ""
+        return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+    def close(self) -> None:
+        self._file.close()
 
 
 def remove_log(log: Path) -> None:

@@ -188,8 +188,22 @@ def test_what_is_begun_is_not_held_against_its_needs() -> None:
     )
 
 
+def test_a_ticket_that_is_started_again_and_again_waits_an_hour() -> None:
+    story = Story()
+    for _ in range(4):
+        story = story.starts().turns("open")
+    history = story.history()
+    facts = {"histories": {history.ticket.ref: history}, "now_ms": story.now}
+    assert isinstance(judge(history.ticket, make_survey(history.ticket, **facts)), Ready)
+    held = waits(history.ticket, max_starts=4, **facts)
+    assert held.code == "starts"
+    assert held.reason.startswith("4 sessions within the last hour; again after ")
+    facts["now_ms"] = story.now + 3_600_000
+    assert isinstance(judge(history.ticket, make_survey(history.ticket, **facts)), Ready)
+
+
 def test_every_code_is_in_a_test() -> None:
-    elsewhere = {"question", "reopened", "stranger"}
+    elsewhere = {"question", "reopened", "stranger", "starts"}
     assert {code for _, _, code, _ in TABLE} | elsewhere == set(get_args(Code))
     assert set(get_args(Code)) > COUNTED
 

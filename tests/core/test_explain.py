@@ -29,7 +29,7 @@ def test_a_ticket_that_is_next() -> None:
     assert head.facts == {"answer": "next", "code": "next", "after": []}
     assert {each.kind for each in details} == {"explain.for"}
     assert details[-1].text == "for: claude can run"
-    assert hint.text.startswith("nothing starts by itself: colony work shop 1 --post")
+    assert hint.text.startswith("colony run starts it; by hand: colony work shop 1 --post")
 
 
 def test_the_tickets_own_rule_decides_before_the_hosts() -> None:

@@ -291,6 +291,8 @@ def outcome_of(facts: Facts) -> Outcome:
     match facts.occasion:
         case Occasion.STOPPED:
             return Outcome.GIVEN_BACK
+        case Occasion.NO_REPORT if any(each.kind == "create" for each in facts.outbox):
+            return Outcome.QUESTION
         case Occasion.NO_REPORT:
             ours = BELONGS[why_no_report(facts)] != "ticket"
             return Outcome.GIVEN_BACK if ours else Outcome.NO_REPORT

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
+import colony
 from colony.config import Settings
 from colony.core.plan import PlanSettings
 from colony.core.ports import Range
@@ -26,6 +27,8 @@ from colony.host.registry import folders_of, is_on
 from colony.host.signals import LoopSignals
 from colony.tracker.protocol import Tracker
 
+ROOT: Final = Path(colony.__file__).resolve().parents[1]
+"""Where this program lies: its sessions are this one, whatever the current folder holds."""
 LOCK: Final = "run.lock"
 """In the home: held by the loop that works there."""
 
@@ -69,7 +72,9 @@ def command_of(settings: Settings, environ: Mapping[str, str], flags: Mapping[st
     """`colony work` with the settings that the loop was given: what was an option of the loop is a
     variable of its sessions, which stands above their `.env` just so."""
     given = {BY_NAME[name].variable: text for name, text in flags.items() if name != "home"}
-    argv = (sys.executable, "-m", "colony", "--home", str(settings.place.home))
+    paths = [str(ROOT), *filter(None, [environ.get("PYTHONPATH", "")])]
+    given["PYTHONPATH"] = os.pathsep.join(paths)
+    argv = (sys.executable, "-P", "-m", "colony", "--home", str(settings.place.home))
     return Command(argv, {**environ, **given}, settings.place.runs_dir)
 
 

@@ -108,6 +108,8 @@ def setup_of(settings: Settings, project: Project, ports: Range) -> Setup:
         finalize_timeout_s=settings.work.finalize_timeout,
         stall_s=settings.work.stall_seconds,
         crash_resumes=settings.work.crash_resumes,
+        max_attempts=settings.work.max_attempts,
+        max_half_done=settings.work.max_half_done,
     )
 
 
