@@ -129,6 +129,9 @@ class Loop:
         """Until it is asked to stop and nothing of it runs; `once`: one iteration, and what it
         began."""
         self._bench.notify.ready()
+        if once:
+            # From cron no loop remembers the last look: in a crowd of dead leases it is one a look.
+            self._brake = Brake(slow=True)
         try:
             begun = self.iterate()
             while not self._over(begun if once else None):
