@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal, cast
 
 import pytest
 from shop import SHOP, TTL_MS, Script, Shop, worker
@@ -17,7 +20,7 @@ from colony.errors import NoAnswer
 from colony.flow import work
 from colony.flow.advance import Interrupted
 from colony.flow.bench import Asked
-from colony.tracker.protocol import Written
+from colony.tracker.protocol import Tracker, Written
 from tests.fakes.meddled import Call, Crash, Moment
 
 HOUR_MS = 3_600_000
@@ -394,3 +397,46 @@ def test_what_dies_without_a_part_is_not_taken_up_for_ever(shop: Shop) -> None:
     made, _ = work.go_on(shop.bench(shop.folder_of(session)), shop.facts(session), post=True)
     assert (made.facts.outcome, shop.state) == (Outcome.GIVEN_BACK, "open")
     assert made.facts.parts == ()
+
+
+class Hung:
+    """A tracker that takes what it is told once `stopped`, and answers nothing."""
+
+    def __init__(self, inner: Tracker, stopped: Callable[[], bool]) -> None:
+        self._inner = inner
+        self._stopped = stopped
+        self.ends = threading.Event()
+
+    def __getattr__(self, name: str) -> Any:
+        there = getattr(self._inner, name)
+        if name not in ("comment", "put_session", "put_tail"):
+            return there
+
+        def asked(*args: Any, **more: Any) -> Any:
+            if self._stopped():
+                self.ends.wait(30)
+                raise NoAnswer("hangs")
+            return there(*args, **more)
+
+        return asked
+
+
+def test_a_stop_is_not_held_up_by_a_tracker_that_hangs(shop: Shop) -> None:
+    """Parked within 3 s: neither the pause nor the news of it is waited for."""
+    shop.play(work=[{"hang": True}], resume=worker())
+    session = shop.new().session
+    hung = Hung(shop.colony, lambda: shop.waits.count > 0)
+    stopped_s = 0.0
+
+    def saved(moment: str) -> None:
+        nonlocal stopped_s
+        parts = shop.facts(session).parts
+        if moment == "after" and parts and parts[-1].process and not shop.waits.count:
+            shop.waits.count, stopped_s = 1, time.monotonic()
+
+    try:
+        told = shop.go_by(session, cast(Tracker, hung), saved)
+        assert time.monotonic() - stopped_s < 3.0
+    finally:
+        hung.ends.set()
+    assert told.line.kind == "parked"
