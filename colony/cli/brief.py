@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
-from colony.cli.looking import looking, viewpoint_of
+from colony.cli.looking import viewpoint_of
 from colony.cli.opening import new_path, ref_of
 from colony.cli.options import Number, Project
+from colony.cli.reaching import looking_at_sessions
 from colony.cli.verb import Context, verb, verbs
 from colony.cli.work import Ports, Session, ports_of, session_of
 from colony.core.eligible import no_work_ever
@@ -16,6 +17,7 @@ from colony.core.lines import Json, Line
 from colony.errors import Refused
 from colony.flow.briefing import Wanted, gather, project_of
 from colony.flow.observe import look_at
+from colony.flow.previous import told_to
 from colony.flow.wiring.sessions import runner_of, sources_of
 from colony.host.chance import SystemChance
 from colony.host.clock import SystemClock
@@ -41,7 +43,7 @@ def brief(
     """Write the text that a worker on this ticket would start with."""
     ref = ref_of(project, number)
     settings = context.settings
-    with looking(context) as tracker:
+    with looking_at_sessions(context) as tracker:
         view = viewpoint_of(context)
         found = project_of(view.registry, ref.project)
         survey, history = look_at(tracker, view, ref)
@@ -55,7 +57,7 @@ def brief(
             max_turns=runner.max_turns,
             timeout_s=runner.timeout_s,
         )
-        sources = sources_of(settings, tracker, view.registry)
+        sources = sources_of(settings, tracker, view.registry, told_to(tracker))
         text = sources.templates.brief(gather(sources, survey, history, wanted))
     if out == "-":
         if context.show.json:

@@ -45,4 +45,6 @@ def viewpoint_of(context: Context) -> Viewpoint:
         host=place.host,
         intake="all" if tracker.intake == "all" else "members",
         creator_names=frozenset(tracker.creator_names),
+        max_starts=context.settings.work.max_starts_per_hour,
+        capabilities=frozenset(context.settings.work.capabilities),
     )

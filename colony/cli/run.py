@@ -23,7 +23,7 @@ from colony.flow.wiring.loop import LOCK, command_of, loop_bench, loop_settings
 from colony.flow.wiring.sessions import containment_of
 from colony.host.clock import SystemClock
 from colony.host.lock import lock_file
-from colony.host.logbook import Logbook
+from colony.host.log_file import LogFile
 from colony.host.signals import LoopSignals
 
 app = verbs()
@@ -95,16 +95,16 @@ def _reader(start: Start) -> Callable[[], LoopSettings]:
 
 def _emitter(context: Context) -> Callable[[Line], None]:
     """Lines for whoever looks, and for `logs/colony.log`; trouble with that is said once."""
-    book, clock = Logbook(context.settings.place.home / "logs"), SystemClock()
-    told = ""
+    clock = SystemClock()
+
+    def complain(told: str) -> None:
+        context.show.problem(Line("warning", f"— {told}"))
+
+    book = LogFile(context.settings.place.home / "logs" / "colony.log", complain)
 
     def emit(line: Line) -> None:
-        nonlocal told
         context.show.line(line)
-        book.write(clock.wall_ms(), line.as_text())
-        if book.trouble and book.trouble != told:
-            context.show.problem(Line("warning", f"— no log is written: {book.trouble}"))
-        told = book.trouble
+        book.write(line.as_text(), clock.wall_ms())
 
     return emit
 

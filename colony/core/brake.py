@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
+from colony.core.spans import show_span
+
 QUIET: Final = 3
 """Iterations in which nothing is expired once the brake is on."""
 MANY: Final = 3
@@ -36,7 +38,9 @@ class Look:
     """How long the loop meant to wait."""
     ttl_ms: int
     leases: int
+    """That can be expired from here at all (`plan.at_stake`)."""
     dead: int
+    """Of these, past their time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +54,14 @@ class Braked:
 
 def brake(state: Brake, look: Look) -> Braked:
     """The next state, from the last one and this iteration. The first one of a loop is no pause."""
-    why = _why(state, look)
+    why = _surprise(state, look)
+    if not why and not (state.left or state.slow) and crowded(look.leases, look.dead):
+        # Once is enough: those that are being worked off are still a crowd.
+        why = f"{look.dead} of {look.leases} leases seem dead at once"
     seen = replace(state, boot_s=look.boot_s, tracker_ms=look.tracker_ms)
-    if why and not (state.left or state.slow):
+    if why:
         said = f"{why}: no lease is expired for {QUIET} iterations, then one an iteration"
-        return Braked(replace(seen, left=QUIET - 1), 0, said)
+        return Braked(replace(seen, left=QUIET - 1, slow=False), 0, said)
     if state.left:
         return Braked(replace(seen, left=state.left - 1, slow=state.left == 1), 0)
     if state.slow and look.dead:
@@ -67,15 +74,16 @@ def crowded(leases: int, dead: int) -> bool:
     return dead >= MANY and dead * 3 > leases
 
 
-def _why(state: Brake, look: Look) -> str:
+def _surprise(state: Brake, look: Look) -> str:
+    """What has happened to the loop or to a clock since the last look; it counts each time."""
     half_s = look.ttl_ms / 2000
-    if state.boot_s is not None:
-        passed_s = look.boot_s - state.boot_s
-        if passed_s - look.interval_s > half_s:
-            return f"the loop stood still for {passed_s:.0f} s"
-        jumped_s = (look.tracker_ms - state.tracker_ms) / 1000 - passed_s
-        if abs(jumped_s) > half_s:
-            return f"the tracker's clock jumped by {jumped_s:.0f} s"
-    if crowded(look.leases, look.dead):
-        return f"{look.dead} of {look.leases} leases seem dead at once"
+    if state.boot_s is None:
+        return ""
+    passed_s = look.boot_s - state.boot_s
+    if passed_s - look.interval_s > half_s:
+        return f"the loop saw nothing of the tracker for {show_span(int(passed_s * 1000))}"
+    jumped_s = (look.tracker_ms - state.tracker_ms) / 1000 - passed_s
+    if abs(jumped_s) > half_s:
+        way = "on" if jumped_s > 0 else "back"
+        return f"the tracker's clock jumped {way} by {show_span(int(abs(jumped_s) * 1000))}"
     return ""

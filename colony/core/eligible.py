@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal, assert_never
 
+from colony.core.attempts import HOUR_MS, attempts_of, starts_within_the_hour
 from colony.core.keywords import PRIORITIES, accepted
 from colony.core.lease import Ended, lease_of
 from colony.core.lines import clip
@@ -39,8 +40,10 @@ Code = Literal[
     "parent",
     "asked",
     "stranger",
+    "starts",
     "host",
     "folder",
+    "needs",
 ]
 """Why a ticket is not started. *silent*: its lease is past its time. *unleased*: in progress by
 somebody else's hand, or its lease has ended. *unread*: its history is missing from the survey."""
@@ -250,6 +253,18 @@ def _accepted(ticket: Ticket, survey: Survey) -> For | Waits | None:
     return Waits("stranger", f"opened by {who}: waits for /accept by a member of the project")
 
 
+def _starts(ticket: Ticket, survey: Survey) -> Waits | None:
+    """A safety net: whatever it is that starts a ticket again and again."""
+    history = survey.histories.get(ticket.ref) if survey.max_starts else None
+    if history is None:
+        return None
+    recent = starts_within_the_hour(attempts_of(history.events), survey.now_ms)
+    if len(recent) < survey.max_starts:
+        return None
+    again = utc(recent[-survey.max_starts] + HOUR_MS)
+    return Waits("starts", f"{len(recent)} sessions within the last hour; again after {again}")
+
+
 def _host(ticket: Ticket, survey: Survey) -> For | Waits | None:
     project = survey.registry.get(ticket.ref.project)
     if not isinstance(project, Project):
@@ -259,6 +274,16 @@ def _host(ticket: Ticket, survey: Survey) -> For | Waits | None:
     if project.name in survey.folders_missing:
         return Waits("folder", f"the dev folder {project.dev_folder} is missing")
     return For(f"its dev folder is on this host ({survey.host})")
+
+
+def _needs(ticket: Ticket, survey: Survey) -> For | Waits | None:
+    project = survey.registry.get(ticket.ref.project)
+    if not isinstance(project, Project) or not project.needs:
+        return None
+    lacking = [word for word in project.needs if word not in survey.capabilities]
+    if lacking:
+        return Waits("needs", f"this host does not offer: {clip(', '.join(lacking), 200)}")
+    return For(f"this host offers what it needs: {clip(', '.join(project.needs), 200)}")
 
 
 def _priority(ticket: Ticket, _: Survey) -> For | None:
@@ -288,6 +313,8 @@ RULES: Final[tuple[Rule, ...]] = (
     _parent,
     _asked,
     _accepted,
+    _starts,
     _host,
+    _needs,
     _priority,
 )

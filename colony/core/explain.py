@@ -121,7 +121,7 @@ def _start(found: Explanation) -> str:
     by_hand = f"colony work {found.ref.project} {found.ref.number} --post"
     if found.after:
         return f"start it before them: {by_hand}"
-    return f"nothing starts by itself: {by_hand}, or colony cycle --post"
+    return f"colony run starts it; by hand: {by_hand}"
 
 
 def _named(refs: Sequence[Ref]) -> str:
@@ -171,12 +171,13 @@ def remedy_of(ticket: Ticket, code: Code) -> str:
             return f"let Colony take it: colony ticket state {named} open"
         case "no file":
             return "register its folder: colony init FOLDER"
-        case "no concept" | "broken" | "no workers" | "host" | "folder":
+        case "no concept" | "broken" | "no workers" | "host" | "folder" | "needs":
             return _registry(ref.project, code)
         case "blocked":
             return _unblock(ticket)
-        case "stranger":
-            return f'accept it: colony ticket comment {named} "/accept"'
+        case "starts" | "stranger":
+            accept = f'accept it: colony ticket comment {named} "/accept"'
+            return accept if code == "stranger" else f"let it start now: colony retry {named}"
         case "ordered" | "parent" | "unread":
             return ""
         case _:
@@ -192,6 +193,11 @@ def _registry(project: str, code: Code) -> str:
             return f'let workers in: "workers": true in {file}'
         case "host":
             return "start it there"
+        case "needs":
+            return (
+                "start it on a host that offers it,"
+                " or, if this one does, say so in COLONY_CAPABILITIES"
+            )
         case "folder":
             return f"make it, or mend dev.folder in {file}"
         case _:

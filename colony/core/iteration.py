@@ -14,6 +14,8 @@ from colony.core.ticket import Ref
 
 NAMED_MAX: Final = 8
 """Tickets of one kind that are named one by one."""
+TOLD_MAX: Final = 300
+"""Characters of what is said of one: names of sessions and hosts are other programs' words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,7 @@ def _wait(one: Wait) -> str:
 
 
 def _told(word: str, found: Iterable[str], between: str = ", ") -> list[str]:
-    all_ = list(found)
+    all_ = [clip(each, TOLD_MAX) for each in found]
     if not all_:
         return []
     more = len(all_) - NAMED_MAX

@@ -105,11 +105,14 @@ def _by_outcome(facts: Facts, outcome: Outcome) -> tuple[str, str, int]:
         case Outcome.READY:
             return "done", "is built, waits for the deploy", 0
         case Outcome.HALF_DONE:
+            if any(each.state == "pending" for each in facts.outbox):
+                return "half_done", f"its creator is asked how to go on: {_question(facts)}", 0
             return "half_done", "is open again: the next worker continues", 0
         case Outcome.SENT_BACK:
             return "failed", "was sent back: its check failed", 1
         case Outcome.QUESTION:
-            return "failed", f"failed its check, its creator is asked: {_question(facts)}", 1
+            why = "failed its check" if facts.report is not None else f"no result ({_last(facts)})"
+            return "failed", f"{why}, its creator is asked: {_question(facts)}", 1
         case Outcome.NO_VERDICT:
             asked = f"its creator is asked: {_question(facts)}"
             return "controller_failed", f"has a report that nobody could check; {asked}", 1

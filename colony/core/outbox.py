@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from colony.core import markers
+from colony.core.attempts import in_vain
 from colony.core.endings import Ending
 from colony.core.people import STRANGER_SUFFIX
 from colony.core.report import Issue, Question, Report
@@ -72,6 +73,15 @@ class Effect:
 
 
 @dataclass(frozen=True, slots=True)
+class Limits:
+    """How often in a row something may happen before a person is asked."""
+
+    in_vain: int = 3
+    """Sessions that brought nothing."""
+    half_done: int = 6
+
+
+@dataclass(frozen=True, slots=True)
 class Closing:
     """What is known when a session comes to its end."""
 
@@ -95,6 +105,12 @@ class Closing:
     """Agent runs in the session, the check included."""
     steps: int = 0
     progress: bool = True
+    out_of_steps: bool = False
+    in_vain: int = 0
+    """Sessions before this one, in a row, that brought nothing."""
+    half_done: int = 0
+    """Rounds before this one, in a row, that ended half done."""
+    limits: Limits = Limits()
     later: tuple[Event, ...] = ()
     """People's comments that came after the brief, oldest first."""
     strangers: bool = False
@@ -115,7 +131,7 @@ class Closing:
         """What later decisions need of this session, for its machine line."""
         cents = self.cost_usd * 100
         noted = _noted(round(cents)) if math.isfinite(cents) else 0
-        return markers.Spent(noted, _noted(self.steps), self.progress)
+        return markers.Spent(noted, _noted(self.steps), self.progress, self.out_of_steps)
 
     def name(self, word: str) -> str:
         """The name of an effect that each end of the session has for itself."""
@@ -185,7 +201,19 @@ def no_verdict(closing: Closing) -> tuple[Effect, ...]:
 
 
 def no_report(closing: Closing, ending: Ending) -> tuple[Effect, ...]:
-    """The work ended without a report; the one write says why."""
+    """The work ended without a report; the one write says why. Where nothing came of it time and
+    again, a person is asked."""
+    count = closing.in_vain + 1
+    line = markers.Run(closing.session, "", handback.how_of(ending), ending, closing.spent)
+    if in_vain(line) and count >= closing.limits.in_vain:
+        name = closing.name("back:question")
+        asked = question_text.in_vain(closing.ticket, closing.link, count, handback.REASONS[ending])
+        text = handback.given_up(closing.session, closing.host, ending, closing.spent, count)
+        source = closing.name(f"colony-attempts:{closing.session}:question")
+        return (
+            _ask(closing, name, asked, source),
+            _move(closing, "back:state", "pending", text),
+        )
     text = handback.given_back(closing.session, closing.host, ending, closing.spent)
     return (_move(closing, "back:state", "open", text),)
 
@@ -209,7 +237,7 @@ def _result(closing: Closing, report: Report, *, checked: bool) -> tuple[Effect,
         unchecked=not checked,
         spent=closing.spent,
     )
-    filed = (*_issues(closing, report), *_questions(closing, report))
+    filed = (*_issues(closing, report), *_questions(closing, report), *_enough(closing, report))
     text = _result_text(closing, report, line, _links(filed))
     return (
         *filed,
@@ -227,7 +255,20 @@ def _result_text(closing: Closing, report: Report, line: markers.Report, filed: 
     return report_text.result(report, bullets, closing.price, line)
 
 
+def _enough(closing: Closing, report: Report) -> tuple[Effect, ...]:
+    """Half done once more, and so often that somebody should look."""
+    count = closing.half_done + 1
+    if report.complete or count < closing.limits.half_done:
+        return ()
+    asked = question_text.half_done(closing.ticket, closing.link, count, report)
+    source = closing.name(f"colony-half-done:{closing.session}:question")
+    return (_ask(closing, closing.name("half:question"), asked, source),)
+
+
 def _result_move(closing: Closing, line: markers.Report) -> tuple[Effect, ...]:
+    if line.half_done and closing.half_done + 1 >= closing.limits.half_done:
+        text = moved.half_done_for_good(closing.half_done + 1)
+        return (_move(closing, "state", "pending", text),)
     if line.half_done:
         return (_move(closing, "state", "open", moved.half_done()),)
     starts: tuple[State, ...] = ("open", "reopened")

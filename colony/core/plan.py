@@ -39,6 +39,8 @@ class Kept:
     """Why it waits, for a person."""
     posts: bool = False
     """Only its outbox is left: it needs no agent, and so no slot, folder or ports."""
+    checks: bool = False
+    """Its report waits for a verdict: it needs an agent even when its ticket was moved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,8 @@ class Room:
     """Project -> its dev folder here, all links resolved."""
     expiries: int | None = None
     """How many leases may be expired now (`core.brake`); None: all that are dead."""
+    unreadable: frozenset[str] = frozenset()
+    """Sessions whose run folder is here and says nothing of use: they are not known to be dead."""
 
     def pauses(self, ref: Ref) -> bool:
         return "" in self.paused or ref.project in self.paused
@@ -149,15 +153,30 @@ def plan(
 
 
 def _expired(survey: Survey, sessions: tuple[Kept, ...], room: Room) -> Iterator[Expire]:
-    """A session that is kept here is taken up, never expired from here."""
-    ours = {one.session for one in sessions}
     dead = [
         Expire(row.ref, row.lease)
-        for row in survey.tickets
-        if row.lease is not None and is_silent(row, survey.now_ms) and row.lease.session not in ours
+        for row in at_stake(survey, sessions, room.unreadable)
+        if row.lease is not None and is_silent(row, survey.now_ms)
     ]
     dead.sort(key=lambda one: (one.lease.until_ms or 0, one.ref.project, one.ref.number))
     yield from dead if room.expiries is None else dead[: room.expiries]
+
+
+def at_stake(
+    survey: Survey, sessions: tuple[Kept, ...], unreadable: frozenset[str]
+) -> tuple[Ticket, ...]:
+    """Tickets whose lease may die, and then be expired from here: a session that is kept on this
+    host is taken up instead, and one whose folder cannot be read is left to a person."""
+    ours = {one.session for one in sessions} | unreadable
+    return tuple(
+        row
+        for row in survey.tickets
+        if row.state == "progress"
+        and row.lease is not None
+        and row.lease.kind != "ready"
+        and row.lease.until_ms is not None
+        and row.lease.session not in ours
+    )
 
 
 def is_silent(row: Ticket, now_ms: int) -> bool:
@@ -183,6 +202,7 @@ class _Hands:
         running = [one for one in sessions if one.state == "running"]
         self._running = {one.folder: one for one in running if not one.posts}
         self._sessions = sessions
+        self._worked = {one.ref: one for one in running if not one.posts}
         self._taken = [one.ports for one in running]
         self._slots = settings.parallel - len(running)
 
@@ -192,7 +212,7 @@ class _Hands:
         for one in self._sessions:
             if one.state in ("running", "resting"):
                 continue
-            lost = one.state == "parked" and not _holds(rows.get(one.ref), one.session)
+            lost = one.state == "parked" and _has_lost(rows.get(one.ref), one)
             why = self._against(one, lost=lost)
             if why is not None:
                 yield Wait(one.ref, *why, one.session)
@@ -208,7 +228,9 @@ class _Hands:
             return code, one.why or f"until {utc(one.due_ms)}"
         if one.posts or lost:
             return None
-        return self._held(one.ref) or self._folder(one.folder) or self._slot()
+        return (
+            self._held(one.ref) or self._ticket(one.ref) or self._folder(one.folder) or self._slot()
+        )
 
     def _resumed(self, one: Kept) -> Resume | Wait:
         ports = self._range()
@@ -260,6 +282,10 @@ class _Hands:
         at = self._running.get(folder)
         return None if at is None else ("folder", f"{at.ref} is worked on in its folder")
 
+    def _ticket(self, ref: Ref) -> tuple[str, str] | None:
+        at = self._worked.get(ref)
+        return None if at is None else ("busy", f"session {at.session} works on it")
+
     def _slot(self) -> tuple[str, str] | None:
         return None if self._slots > 0 else ("slots", f"{self._settings.parallel} at once")
 
@@ -272,11 +298,14 @@ class _Hands:
         self._slots -= 1
         self._taken.append(ports)
         self._running[folder] = one
+        self._worked[one.ref] = one
 
 
-def _holds(row: Ticket | None, session: str) -> bool:
-    """The row still says that this session has the ticket. A row that is not there says nothing:
-    only a look at the ticket itself tells that it is gone."""
+def _has_lost(row: Ticket | None, one: Kept) -> bool:
+    """The row says that the session has its ticket no more, and nothing is left for its agent. A
+    row that is not there says nothing: only a look at the ticket itself tells that it is gone."""
     if row is None:
-        return True
-    return row.state == "progress" and (row.lease is None or row.lease.session == session)
+        return False
+    if row.state != "progress":
+        return not one.checks
+    return row.lease is not None and row.lease.session != one.session

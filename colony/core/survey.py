@@ -37,8 +37,12 @@ class Survey:
     people: Mapping[str, People] = field(default_factory=dict)
     """By project."""
     intake: Intake = "members"
+    max_starts: int = 0
+    """Sessions that may be started on one ticket within an hour; 0: no limit."""
     folders_missing: frozenset[str] = frozenset()
     """Projects whose dev folder should be on this host and is not."""
+    capabilities: frozenset[str] = frozenset()
+    """What this host offers to projects that say what they need; small letters."""
     has_relations: bool = True
     """False: the tracker knows no parents and blockers; nothing is blocked."""
 
@@ -46,11 +50,14 @@ class Survey:
         return self.people.get(ticket.ref.project, NOBODY)
 
 
-def needs_history(ticket: Ticket, people: People, intake: Intake) -> bool:
+def needs_history(
+    ticket: Ticket, people: People, intake: Intake, since_ms: int | None = None
+) -> bool:
     """True where the row alone cannot say whether the ticket is work.
 
     A reopened one: has a session been started since? An open one of a stranger: was it accepted?
-    One with open questions: did a rejection come after them?
+    One with open questions: did a rejection come after them? One that something happened to after
+    `since_ms`: how often was it started?
     """
     if is_question(ticket):
         return False
@@ -58,4 +65,5 @@ def needs_history(ticket: Ticket, people: People, intake: Intake) -> bool:
         return True
     if ticket.state != "open":
         return False
-    return bool(open_questions(ticket)) or needs_accept(ticket, people, intake)
+    fresh = since_ms is not None and max(since_ms, ticket.created_ms) < ticket.updated_ms
+    return fresh or bool(open_questions(ticket)) or needs_accept(ticket, people, intake)

@@ -52,12 +52,14 @@ from colony.flow.bench import Bench
 from colony.flow.briefing import Wanted, gather
 from colony.flow.evidence import BRIEF, Spoiled, judged_of, report_of
 from colony.flow.following import Doing, Follower
+from colony.flow.growth import grown, has_progress
 from colony.flow.hold import Holder, patiently
 from colony.flow.news import News
 from colony.flow.observe import people_in
 from colony.flow.part import Watch, run_part, settle_part
 from colony.flow.take import ANSWER_S, Hold, regain, take
 from colony.flow.tenure import Tenure
+from colony.host.control import Asked
 from colony.host.ended import note_ended
 
 NEWS_S: Final = 10.0
@@ -168,21 +170,28 @@ class Session:
         return park if park and not park.told and self.facts.lost is None else None
 
     def _take_orders(self) -> None:
-        """What a person asked for goes on record; the signal that came with it is heard."""
-        asked = self.bench.orders.of(self.facts.session)
+        """What a person asked for goes on record; the signal that came with it is heard: the signal
+        is sent while the order lies there, so that it has come once the order is taken away."""
+        facts = self.facts
+        asked = self.bench.orders.of(facts.session)
         if asked is None:
             return
+        if facts.lease is None and facts.occasion is None:
+            # Whether the ticket is this session's is not known yet: the order waits for the take.
+            self._heard = self.bench.place.signals.count
+            return
+        if facts.occasion is None:
+            self.save(self._with_order(asked))
+        self.bench.orders.done(facts.session, asked)
         self._heard = self.bench.place.signals.count
+
+    def _with_order(self, asked: Asked) -> Facts:
+        """One that is parked already and shall be waits for a person from now on."""
         park = self.facts.parked
-        if self.facts.occasion is None and self.facts.lease is not None:
-            if asked == "park" and park is not None:
-                # It waits already; from now on for a person.
-                until_ms = self._now_ms() + UNTIL_ASKED_MS
-                park = replace(park, reason="asked", resume_ms=until_ms)
-                self.save(park_changed(self.facts, park))
-            else:
-                self.save(replace(self.facts, asked=asked))
-        self.bench.orders.done(self.facts.session)
+        if asked != "park" or park is None:
+            return replace(self.facts, asked=asked)
+        until_ms = self._now_ms() + UNTIL_ASKED_MS
+        return park_changed(self.facts, replace(park, reason="asked", resume_ms=until_ms))
 
     def _stop(self) -> Parked | None:
         """The first stop: what is held is parked, what is being posted stays in the outbox."""
@@ -243,7 +252,8 @@ class Session:
 
     def _write_brief(self, survey: Survey, history: History, facts: Facts) -> Facts:
         """The brief and the intent to take, on disk before the take is sent."""
-        setup = facts.setup
+        setup = grown(facts.setup, history)
+        facts = replace(facts, setup=setup)
         wanted = Wanted(facts.session, setup.ports, setup.worker.max_turns, setup.worker.timeout_s)
         made = gather(self.bench.sources, survey, history, wanted)
         sha256 = self.bench.place.folder.write(
@@ -362,7 +372,8 @@ class Session:
         known = frozenset(self.bench.view.registry.projects)
         judged = judged_of(self.bench, self.facts)
         ruled = judged[1] if judged else None
-        self.save(posting.compose(self.facts, step.occasion, ruled, history, known))
+        seen = posting.Seen(history, known, has_progress(self.facts))
+        self.save(posting.compose(self.facts, step.occasion, ruled, seen))
 
     def send(self, step: Send) -> None:
         lease = self.facts.lease

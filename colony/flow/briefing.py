@@ -28,6 +28,7 @@ from colony.core.survey import Survey
 from colony.core.ticket import Event, History, Ref, State, Ticket
 from colony.errors import Refused
 from colony.flow.observe import people_in
+from colony.flow.previous import Place, Told, nothing_told, previous_of
 from colony.flow.render import Templates
 from colony.host.files import Unsafe, read_text
 from colony.host.registry import Registry, folders_of
@@ -55,6 +56,8 @@ class Sources:
     report_schema: Json
     ui_conventions: str
     max_chars: int
+    runs_dir: Path
+    told: Told = nothing_told
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +117,9 @@ def gather(sources: Sources, survey: Survey, history: History, wanted: Wanted) -
         dependencies=tuple(_dependencies(sources, project)),
         rejection=rejection,
         news=(*news_of(history, rejection), *_answers(sources.tracker, history)),
+        previous=previous_of(
+            history, wanted.session, Place(survey.host, sources.runs_dir, dev), sources.told
+        ),
     )
 
 

@@ -44,6 +44,8 @@ class Sessions:
     quota: Quota
     unreadable: tuple[str, ...]
     """Run folders that say nothing of use, and why."""
+    unread: frozenset[str] = frozenset()
+    """Their sessions."""
 
 
 def stood_at(facts: Facts) -> str:
@@ -57,11 +59,11 @@ def sessions_in(
 ) -> Sessions:
     """Whoever holds the folder, whatever this host was called when the session began. `ordered`: a
     person wants something of them, so they are taken up at once."""
-    kept, unreadable, held = [], [], Quota()
+    kept, unread, held = [], {}, Quota()
     for folder in not_ended(runs):
         facts = facts_of(folder)
         if isinstance(facts, Garbage):
-            unreadable.append(facts.reason)
+            unread[folder.session] = facts.reason
         if not isinstance(facts, Facts) or facts.outcome is not None:
             continue
         running = is_locked(folder.lock)
@@ -74,7 +76,7 @@ def sessions_in(
         kept.append(one)
         held = _holding(held, facts, now_ms)
     kept.sort(key=lambda one: one.session)
-    return Sessions(tuple(kept), held, tuple(unreadable))
+    return Sessions(tuple(kept), held, tuple(unread.values()), frozenset(unread))
 
 
 def _kept(facts: Facts, now_ms: int, *, running: bool) -> Kept:
@@ -89,7 +91,10 @@ def _kept(facts: Facts, now_ms: int, *, running: bool) -> Kept:
     if isinstance(step, Parked) or (park is not None and facts.occasion is None):
         due_ms = park.resume_ms if park is not None else 0
         ports = facts.setup.ports
-        return Kept(facts.session, facts.ticket, folder, ports, "parked", due_ms, why)
+        checks = facts.report is not None and facts.report.valid
+        return Kept(
+            facts.session, facts.ticket, folder, ports, "parked", due_ms, why, checks=checks
+        )
     posts = only_posts(facts)
     return Kept(facts.session, facts.ticket, folder, facts.setup.ports, "left", 0, why, posts)
 

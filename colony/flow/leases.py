@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from colony.core.brake import crowded
 from colony.core.deploy import Live, gate_of
 from colony.core.lease import Ended, Lease, is_dead, lease_of, still_leased
 from colony.core.lines import Line
 from colony.core.markers import utc
 from colony.core.texts.lease import expired
 from colony.core.ticket import History, LeaseView, Ref, State
+from colony.errors import NotFound
 from colony.tracker.protocol import Conflict, Guard, Tracker
 
 IN_PROGRESS: Final[frozenset[State]] = frozenset({"progress"})
@@ -73,20 +75,53 @@ def _told(lease: Lease, now_ms: int) -> str:
 def give_back(
     tracker: Tracker, seen: tuple[InProgress, ...], lives: Callable[[Ref, Lease], str | None]
 ) -> Iterator[Line]:
-    """Give dead leases back. `lives` says why a session that this host knows is not dead.
+    """Give dead leases back, oldest first. `lives` says why a session that is here is not dead.
 
-    Each ticket is read again right before, and the write holds only on what was read.
+    Where many seem dead at once, only one is given back: the fault may be a clock's, or ours.
     """
+    now_ms = tracker.now_ms()
+    ours, others = [], []
     for each in seen:
-        if not isinstance(each.held, Lease) or not is_dead(each.held, tracker.now_ms()):
-            continue
-        ref = each.history.ticket.ref
-        reason = lives(ref, each.held) or expire(tracker, ref, view_of_lease(each.held))
-        if reason:
-            text = f"NOT expired {ref} (session {each.held.session}): {reason} — nothing written"
-        else:
-            text = f"expired {ref} (session {each.held.session}): open again"
-        yield Line("lease", text, str(ref), each.held.session, facts={"expired": not reason})
+        if isinstance(each.held, Lease) and each.held.until_ms is not None:
+            ref, lease = each.history.ticket.ref, each.held
+            reason = lives(ref, lease)
+            if reason is None:
+                others.append((lease.until_ms or 0, ref, lease))
+            elif is_dead(lease, now_ms):
+                ours.append(_given(ref, lease, reason))
+    yield from ours
+    dead = [each for each in others if is_dead(each[2], now_ms)]
+    dead.sort(key=lambda each: each[:2])
+    many = crowded(len(others), len(dead))
+    for at, (_, ref, lease) in enumerate(dead, 1):
+        line = _given(ref, lease, _expired(tracker, ref, lease))
+        yield line
+        if many and line.facts["expired"]:
+            if at < len(dead):
+                yield Line("note", _held_back(len(dead), len(others)))
+            return
+
+
+def _held_back(dead: int, leases: int) -> str:
+    return (
+        f"{dead} of {leases} leases seem dead at once, which may be a clock or an outage: one was"
+        " given back; where their hosts are really gone, the next with the same command again"
+    )
+
+
+def _given(ref: Ref, lease: Lease, reason: str | None) -> Line:
+    if reason:
+        text = f"NOT expired {ref} (session {lease.session}): {reason} — nothing written"
+    else:
+        text = f"expired {ref} (session {lease.session}): open again"
+    return Line("lease", text, str(ref), lease.session, facts={"expired": not reason})
+
+
+def _expired(tracker: Tracker, ref: Ref, lease: Lease) -> str | None:
+    try:
+        return expire(tracker, ref, view_of_lease(lease))
+    except NotFound:
+        return "there is no such ticket any more"
 
 
 def view_of_lease(lease: Lease) -> LeaseView:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from colony.core.attempts import HOUR_MS
 from colony.core.people import NOBODY, Intake, People, people_of
 from colony.core.survey import Survey, needs_history
 from colony.core.ticket import History, Ref, Ticket
@@ -24,6 +25,10 @@ class Viewpoint:
     host: str
     intake: Intake
     creator_names: frozenset[str]
+    max_starts: int = 0
+    """Sessions that may be started on one ticket within an hour; 0: no limit."""
+    capabilities: frozenset[str] = frozenset()
+    """What this host offers; small letters."""
 
 
 def look(tracker: Reads, view: Viewpoint) -> Survey:
@@ -31,7 +36,8 @@ def look(tracker: Reads, view: Viewpoint) -> Survey:
     rows = tracker.tickets()
     names = {row.ref.project for row in rows if row.state in LOOKED_AT}
     people = {name: people_in(tracker, view.creator_names, name) for name in sorted(names)}
-    wanted = [row.ref for row in rows if _unclear(row, people, view.intake)]
+    since_ms = tracker.now_ms() - HOUR_MS if view.max_starts else None
+    wanted = [row.ref for row in rows if _unclear(row, people, view.intake, since_ms)]
     return _survey(tracker, view, rows, people, [tracker.ticket(ref) for ref in wanted])
 
 
@@ -52,10 +58,10 @@ def again(survey: Survey, history: History) -> Survey:
     return replace(survey, tickets=rows, histories={**survey.histories, ref: history})
 
 
-def _unclear(row: Ticket, people: dict[str, People], intake: Intake) -> bool:
+def _unclear(row: Ticket, people: dict[str, People], intake: Intake, since_ms: int | None) -> bool:
     if row.state == "progress":
         return row.lease is None
-    return needs_history(row, people.get(row.ref.project, NOBODY), intake)
+    return needs_history(row, people.get(row.ref.project, NOBODY), intake, since_ms)
 
 
 def people_in(tracker: Reads, creator_names: frozenset[str], name: str) -> People:
@@ -81,6 +87,8 @@ def _survey(
         histories={each.ticket.ref: each for each in histories},
         people=people,
         intake=view.intake,
+        max_starts=view.max_starts,
+        capabilities=view.capabilities,
         folders_missing=view.registry.missing,
         has_relations="relations" in tracker.features,
     )

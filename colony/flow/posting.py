@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
 from colony.core import outbox
+from colony.core.attempts import attempts_of
 from colony.core.endings import Ending
 from colony.core.lease import is_mine
 from colony.core.lines import Json, Line
 from colony.core.markers import Retry, Verdict, marker_of
-from colony.core.outbox import Closing, Effect, fill
+from colony.core.outbox import Closing, Effect, Limits, fill
 from colony.core.session import GONE, LATE, MOVED, Facts, Occasion, why_no_report
 from colony.core.standing import Standing, standing_of
 from colony.core.ticket import Event, History, Ref
@@ -27,8 +28,22 @@ NEVER: Final = Guard(event=-1)
 """Holds on no ticket: a write with it only says whether its key has been used."""
 
 
-def closing_of(facts: Facts, history: History, known: frozenset[str]) -> Closing:
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What an ending is rendered from, beside the session's facts."""
+
+    history: History
+    """Of the ticket, as it is now."""
+    known: frozenset[str]
+    """Projects that have a registry entry."""
+    progress: bool
+    """The session left something."""
+
+
+def closing_of(facts: Facts, seen: Seen) -> Closing:
     """The facts of the ending, as the ticket is now."""
+    history = seen.history
+    before = attempts_of(history.events)
     ticket = history.ticket
     return Closing(
         ticket=facts.ticket,
@@ -37,17 +52,26 @@ def closing_of(facts: Facts, history: History, known: frozenset[str]) -> Closing
         session=facts.session,
         host=facts.host,
         live=bool(facts.setup.live),
-        known=known,
+        known=seen.known,
         sha256=facts.report.sha256 if facts.report else "",
         cost_usd=facts.cost_usd,
         cost_known=all(part.cost_known for part in facts.parts),
         runs=len(facts.parts),
         steps=facts.steps,
-        progress=facts.report is not None and facts.report.valid,
+        progress=seen.progress,
+        out_of_steps=_ran_out(facts),
+        in_vain=before.in_vain,
+        half_done=before.half_done,
+        limits=Limits(facts.setup.max_attempts, facts.setup.max_half_done),
         later=later_comments(history, facts.brief_event),
         strangers=facts.strangers,
         round=facts.round,
     )
+
+
+def _ran_out(facts: Facts) -> bool:
+    own = [part for part in facts.parts if part.kind == "work"]
+    return bool(own) and own[-1].ended is Ending.OUT_OF_STEPS
 
 
 def later_comments(history: History, since: int) -> tuple[Event, ...]:
@@ -71,14 +95,11 @@ def fails_in(history: History) -> int:
     return len(sessions)
 
 
-def compose(
-    facts: Facts, occasion: Occasion, ruled: Ruled | None, history: History, known: frozenset[str]
-) -> Facts:
+def compose(facts: Facts, occasion: Occasion, ruled: Ruled | None, seen: Seen) -> Facts:
     """The facts with every text of the ending in the outbox."""
-    closing = closing_of(facts, history, known)
-    return replace(
-        facts, occasion=occasion, outbox=_effects(facts, occasion, ruled, history, closing)
-    )
+    closing = closing_of(facts, seen)
+    effects = _effects(facts, occasion, ruled, seen.history, closing)
+    return replace(facts, occasion=occasion, outbox=effects)
 
 
 def _effects(

@@ -29,6 +29,7 @@ from colony.core.plan import (
     Room,
     Start,
     Wait,
+    at_stake,
     is_silent,
     plan,
 )
@@ -47,7 +48,8 @@ from colony.flow.supervise import Gone, Supervisor
 from colony.host.chance import Chance
 from colony.host.clock import Clock
 from colony.host.control import Control
-from colony.host.notify import Notify
+from colony.host.notify import Notifier
+from colony.host.pauses import Pauses
 from colony.host.signals import LoopSignals
 from colony.tracker.protocol import Tracker
 
@@ -85,7 +87,7 @@ class LoopBench:
     chance: Chance
     signals: LoopSignals
     control: Control
-    notify: Notify
+    notify: Notifier
     emit: Emit
     read_again: Callable[[], LoopSettings]
     """Settings and registry anew. `ColonyError`: they cannot be used."""
@@ -155,13 +157,13 @@ class Loop:
         while True:
             self._mind_signals()
             left_s = self._next_s - bench.clock.boot_s()
-            watchdog_s = bench.notify.watchdog_s
+            watchdog_s = bench.notify.due_in(bench.clock.boot_s())
             slice_s = left_s if watchdog_s is None else min(left_s, watchdog_s)
             if self._bench.signals.count:
                 slice_s = min(max(slice_s, 0.0), self._until_parking_s())
-            ended = bench.signals.wait_for(self._supervisor.pidfds, max(0.0, slice_s))
-            bench.notify.alive()
-            if ended or bench.signals.count > self._heard or bench.signals.again:
+            ended = bench.signals.wait_for(max(0.0, slice_s), self._supervisor.pidfds)
+            bench.notify.beat(bench.clock.boot_s())
+            if ended or bench.signals.count > self._heard or bench.signals.reads_again:
                 break
             if bench.clock.boot_s() >= self._next_s or self._until_parking_s() <= 0:
                 break
@@ -176,8 +178,7 @@ class Loop:
     def _mind_signals(self) -> None:
         """The stop ladder, and what is to be read again."""
         signals, members = self._bench.signals, len(self._supervisor.members)
-        if signals.again:
-            signals.again = False
+        if signals.take_read_again():
             self._read_again()
         while self._heard < signals.count:
             self._heard += 1
@@ -253,7 +254,7 @@ class Loop:
         survey = self._survey(did)
         quota = self._quota(sessions.quota)
         if survey is not None:
-            for action in self._plan(survey, sessions.kept, quota, did):
+            for action in self._plan(survey, sessions, quota, did):
                 if bench.signals.count:
                     break
                 self._act(action, sessions.kept, did)
@@ -266,12 +267,12 @@ class Loop:
         did = _Did()
         sessions = self._sessions()
         survey = self._watch.survey(self._settings.view)
-        return self._plan(survey, sessions.kept, sessions.quota, did)
+        return self._plan(survey, sessions, sessions.quota, did)
 
     def _sessions(self) -> Sessions:
         bench = self._bench
         now_ms = bench.clock.wall_ms()
-        found = sessions_in(bench.runs, now_ms, self._tries, bench.control.ordered())
+        found = sessions_in(bench.runs, now_ms, self._tries, bench.control.orders())
         for told in found.unreadable:
             if told not in self._told:
                 self._say("warning", f"— passed over: {told}")
@@ -300,24 +301,25 @@ class Loop:
         return quota
 
     def _plan(
-        self, survey: Survey, kept: tuple[Kept, ...], quota: Quota, did: _Did
+        self, survey: Survey, sessions: Sessions, quota: Quota, did: _Did
     ) -> tuple[Action, ...]:
         bench, settings = self._bench, self._settings
-        braked = self._braked(survey)
+        braked = self._braked(survey, sessions)
         if braked.said:
             did.notes.append(braked.said)
         room = Room(
             blocked=bench.busy_ranges(settings.plan),
-            paused=bench.control.paused(),
+            paused=_paused(bench.control.pauses()),
             stopping=bench.signals.count > 0,
             refused={ref: refusal for ref, (_, refusal) in self._refused.items()},
             folders=settings.folders,
             expiries=braked.expiries,
+            unreadable=sessions.unread,
         )
-        return plan(survey, kept, quota, room, settings.plan, bench.clock.wall_ms())
+        return plan(survey, sessions.kept, quota, room, settings.plan, bench.clock.wall_ms())
 
-    def _braked(self, survey: Survey) -> Braked:
-        leased = [row for row in survey.tickets if row.lease is not None and row.lease.until_ms]
+    def _braked(self, survey: Survey, sessions: Sessions) -> Braked:
+        leased = at_stake(survey, sessions.kept, sessions.unread)
         look = Look(
             boot_s=self._bench.clock.boot_s(),
             tracker_ms=survey.now_ms,
@@ -431,6 +433,11 @@ class Loop:
 
     def _say(self, kind: str, text: str) -> None:
         self._bench.emit(Line(kind, text, ms=self._bench.clock.wall_ms()))
+
+
+def _paused(pauses: Pauses) -> frozenset[str]:
+    """As the plan has it: the empty name stands for all projects."""
+    return pauses.projects | {""} if pauses.everything else pauses.projects
 
 
 def shown(actions: tuple[Action, ...]) -> Iterator[Line]:

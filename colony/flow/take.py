@@ -125,7 +125,7 @@ def refuse(survey: Survey, history: History) -> None:
         raise Refused(f"{ticket.ref} is {never}")
     said = judge(ticket, survey)
     if isinstance(said, Waits):
-        kind = Busy if said.code in ("leased", "parked", "ordered", "silent") else Refused
+        kind = Busy if said.code in ("leased", "parked", "ordered", "silent", "starts") else Refused
         raise kind(f"{ticket.ref} is not eligible: {said.reason}")
 
 

@@ -13,7 +13,6 @@ import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from colony.core.endings import Exit
 from colony.errors import Refused
@@ -21,9 +20,7 @@ from colony.host.ending import send
 from colony.host.files import PRIVATE_FILE, write_problem
 from colony.host.identity import has_ended, identify, open_process
 from colony.host.lock import holder_of, is_locked
-
-NOT_INHERITED: Final = ("NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC")
-"""What a service manager tells the loop, and nobody else."""
+from colony.host.notify import without_service
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +67,7 @@ def start(argv: Sequence[str], env: Mapping[str, str], log: Path) -> Child:
         pid = os.posix_spawn(
             argv[0],
             list(argv),
-            {name: value for name, value in env.items() if name not in NOT_INHERITED},
+            without_service(env),
             file_actions=[
                 (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
                 (os.POSIX_SPAWN_DUP2, out, 1),

@@ -55,7 +55,7 @@ def test_the_three_answers(stage: Stage) -> None:
         "  for: its brief can be written",
         "  for: there is a free range of ports",
         "  for: no session works in its dev folder",
-        "  nothing starts by itself: colony work shop 1 --post, or colony cycle --post",
+        "  colony run starts it; by hand: colony work shop 1 --post",
     ]
     later = stage("explain", "shop", "2")
     assert later.code == 0

@@ -8,12 +8,15 @@
 | live, built, parked, ended or none: left alone | same |
 | another session's later lease is not expired | test_a_lease_that_was_renewed_is_left_alone |
 | what this host can go on with is not dead | test_what_this_host_goes_on_with_is_not_dead |
+| many at once: one, the oldest, and why | test_where_many_seem_dead_one_is_given_back |
+| others' tracker needs --live | test_a_tracker_of_others_is_left_alone_without_live |
 | after the give-back it is next | test_dead_leases_are_given_back |
 | --json | test_json_says_the_same |
 """
 
 from __future__ import annotations
 
+import shutil
 import time
 from pathlib import Path
 
@@ -126,7 +129,36 @@ def test_what_this_host_goes_on_with_is_not_dead(tmp_path: Path) -> None:
     assert done.lines[-1].startswith(f"lease: NOT expired shop#1 (session {session}): ")
     assert "colony work shop 1 goes on" in done.lines[-1]
     assert stage.store() == before
-    assert stage("leases", "--expire", COLONY_HOST="elsewhere").lines[-1].endswith("open again")
+    renamed = stage("leases", "--expire", COLONY_HOST="elsewhere")
+    assert "its session is kept on this host" in renamed.lines[-1]
+    (stage.run / "session.json").write_text("no JSON")
+    assert "cannot be read" in stage("leases", "--expire").lines[-1]
+    assert stage.store() == before
+    shutil.rmtree(stage.run)
+    assert stage("leases", "--expire").lines[-1].endswith("open again")
+
+
+def test_where_many_seem_dead_one_is_given_back(tmp_path: Path) -> None:
+    stage = make_stage(tmp_path)
+    stage.register("shop")
+    refs = [stage.ticket() for _ in range(3)]
+    for at, ref in enumerate(reversed(refs)):
+        stage.lease(ref, stage.now_ms + at, f"s-20260131T1819-00000{at}", "elm")
+    first, note = stage("leases", "--expire").lines[-2:]
+    assert first.startswith("lease: expired shop#3 ")
+    assert note.startswith("  3 of 3 leases seem dead at once")
+    assert [stage.row(ref).state for ref in refs] == ["progress", "progress", "open"]
+    # Two are no crowd: the person has looked, and asked again.
+    assert [line[:21] for line in stage("leases", "--expire").lines[-2:]] == [
+        "lease: expired shop#2", "lease: expired shop#1",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("url", ["http://10.0.0.1:8600", "https://tickets.example"])
+def test_a_tracker_of_others_is_left_alone_without_live(tmp_path: Path, url: str) -> None:
+    refused = make_stage(tmp_path)("leases", "--expire", COLONY_TICKETS_URL=url)
+    assert refused.code == 3
+    assert refused.error.endswith("add --live")
 
 
 def test_without_any(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@
 | a question is never work, in no state | test_a_question_is_never_work |
 | sent back after the last session: rework | test_a_result_that_was_sent_back_is_work_again |
 | a stranger's ticket waits for /accept | test_a_strangers_ticket_waits_for_a_member |
+| what a project needs, its host must offer | test_what_a_project_needs_its_host_must_offer |
 | priority goes before age | test_priority_goes_before_age |
 | bad registry files | test_a_registry_file_that_cannot_be_used_is_that_projects_line |
 | hostile subjects | test_no_subject_forges_a_line |
@@ -31,7 +32,7 @@ import pytest
 
 from colony.core.records import SessionRecord
 from colony.core.ticket import Ref
-from tests.cli.stage import SESSION, START_MS, Stage, make_stage, told, valid
+from tests.cli.stage import SESSION, START_MS, Stage, answer, make_stage, told, valid
 
 FAR_MS = START_MS * 2
 
@@ -365,3 +366,26 @@ def test_what_is_worked_on_another_host_is_not_asked_about(stage: Stage) -> None
     done = stage("next", "--post")
     assert "  unknown is worked on host elm: not asked" in done.lines
     assert "where does the code of unknown live" not in done.out
+
+
+def test_what_a_project_needs_its_host_must_offer(tmp_path: Path) -> None:
+    """`next`, `explain` and `work` say the same of it; what was begun goes on all the same."""
+    stage = make_stage(tmp_path)
+    stage.register("shop", needs=["docker", "gpu"])
+    stage.ticket()
+    before = stage.store()
+    why = "this host does not offer: gpu"
+    assert f'  shop#1 "A cart" — {why}' in stage("next", COLONY_CAPABILITIES="Docker").lines
+    told = stage("explain", "shop", "1", "--capabilities", "docker").lines
+    assert told[0] == f"EXPLAIN shop#1 is not started: {why}"
+    assert told[1].startswith(f"  against: {why} — start it on a host that offers it")
+    for words in (("work", "shop", "1"), ("work", "shop", "1", "--dry-run")):
+        refused = stage(*words, COLONY_CAPABILITIES="docker")
+        assert (refused.code, refused.lines[-1]) == (
+            3, f"work: REFUSED — shop#1 is not eligible: {why}",
+        )  # fmt: skip
+    assert stage.store() == before
+    assert stage("next", "--capabilities", "docker,GPU").lines[0] == 'NEXT: shop#1 "A cart"'
+    stage.script(work=[answer()])
+    assert stage("work", "shop", "1", COLONY_CAPABILITIES="docker,gpu").code == 0
+    assert stage("work", "shop", "1").code == 0

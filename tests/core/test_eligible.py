@@ -155,6 +155,15 @@ TABLE: list[tuple[Ticket, dict[str, Any], Code, str]] = [
         "folder",
         "the dev folder /srv/shop is missing",
     ),
+    (
+        make_ticket(),
+        {
+            "registry": {"shop": replace(SHOP, needs=("docker", "gpu", "kvm"))},
+            "capabilities": frozenset({"docker"}),
+        },
+        "needs",
+        "this host does not offer: gpu, kvm",
+    ),
 ]
 
 
@@ -163,8 +172,38 @@ def test_why_a_ticket_waits(ticket: Ticket, facts: dict[str, Any], code: Code, r
     assert waits(ticket, **facts) == Waits(code, reason)
 
 
+def test_what_a_host_offers_is_no_word_in_the_queue() -> None:
+    facts = {"registry": {"shop": replace(SHOP, needs=("gpu",))}, "capabilities": {"gpu", "kvm"}}
+    ticket = make_ticket()
+    assert judge(ticket, make_survey(ticket, **facts)) == Ready()
+    assert For("this host offers what it needs: gpu") in reasons(
+        ticket, make_survey(ticket, **facts)
+    )
+
+
+def test_what_is_begun_is_not_held_against_its_needs() -> None:
+    """Only a start is: a lease that runs stays what it is."""
+    assert (
+        waits(leased("started"), registry={"shop": replace(SHOP, needs=("gpu",))}).code == "leased"
+    )
+
+
+def test_a_ticket_that_is_started_again_and_again_waits_an_hour() -> None:
+    story = Story()
+    for _ in range(4):
+        story = story.starts().turns("open")
+    history = story.history()
+    facts = {"histories": {history.ticket.ref: history}, "now_ms": story.now}
+    assert isinstance(judge(history.ticket, make_survey(history.ticket, **facts)), Ready)
+    held = waits(history.ticket, max_starts=4, **facts)
+    assert held.code == "starts"
+    assert held.reason.startswith("4 sessions within the last hour; again after ")
+    facts["now_ms"] = story.now + 3_600_000
+    assert isinstance(judge(history.ticket, make_survey(history.ticket, **facts)), Ready)
+
+
 def test_every_code_is_in_a_test() -> None:
-    elsewhere = {"question", "reopened", "stranger"}
+    elsewhere = {"question", "reopened", "stranger", "starts"}
     assert {code for _, _, code, _ in TABLE} | elsewhere == set(get_args(Code))
     assert set(get_args(Code)) > COUNTED
 

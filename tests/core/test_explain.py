@@ -29,7 +29,7 @@ def test_a_ticket_that_is_next() -> None:
     assert head.facts == {"answer": "next", "code": "next", "after": []}
     assert {each.kind for each in details} == {"explain.for"}
     assert details[-1].text == "for: claude can run"
-    assert hint.text.startswith("nothing starts by itself: colony work shop 1 --post")
+    assert hint.text.startswith("colony run starts it; by hand: colony work shop 1 --post")
 
 
 def test_the_tickets_own_rule_decides_before_the_hosts() -> None:
@@ -95,6 +95,12 @@ def test_every_code_has_its_remedy_or_needs_none() -> None:
         ),
         (make_ticket(), "stranger", 'accept it: colony ticket comment shop 1 "/accept"'),
         (make_ticket(), "no file", "register its folder: colony init FOLDER"),
+        (
+            make_ticket(),
+            "needs",
+            "start it on a host that offers it,"
+            " or, if this one does, say so in COLONY_CAPABILITIES",
+        ),
         (make_ticket(), "broken", "mend projects/shop.json (docs/registry.md)"),
     ],
 )

@@ -34,6 +34,7 @@ from colony.flow.following import Doing
 from colony.flow.hold import Holder
 from colony.flow.observe import Viewpoint
 from colony.flow.part import Place
+from colony.flow.previous import told_to
 from colony.flow.render import Templates
 from colony.host.box import Containment, detect
 from colony.host.clock import SystemClock
@@ -277,6 +278,8 @@ class Shop:
             report_schema=schema_of("report").value,
             ui_conventions="",
             max_chars=200_000,
+            runs_dir=self.runs,
+            told=told_to(used),
         )
         signals = self.signals or self.waits
         place = Place(brittle(folder, saved), contained(), self.time, signals, self.environ)

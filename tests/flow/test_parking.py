@@ -267,7 +267,7 @@ class Order:
     def of(self, session: str) -> Asked | None:
         return self.wish
 
-    def done(self, session: str) -> None:
+    def done(self, session: str, asked: Asked) -> None:
         self.handled.append(session)
         self.wish = None
 
@@ -310,6 +310,29 @@ def test_asked_to_park_it_waits_until_it_is_asked_to_go_on(shop: Shop) -> None:
     assert shop.go(session).line.kind == "parked", "it waits for a person"
     made, step = work.go_on(shop.bench(shop.folder_of(session)), shop.facts(session), post=True)
     assert made.facts.outcome == Outcome.POSTED
+
+
+def test_the_signal_that_comes_with_an_order_is_no_stop_of_its_own(shop: Shop) -> None:
+    """It may come as late as the moment before the order is taken away."""
+    session = limited(shop).session
+
+    class Late(Order):
+        def done(self, session: str, asked: Asked) -> None:
+            shop.waits.count += 1
+            super().done(session, asked)
+
+    order = Late("stop")
+    assert go(shop, session, order).facts.outcome == Outcome.GIVEN_BACK
+    assert (shop.state, order.handled) == ("open", [session])
+
+
+def test_an_order_before_the_take_waits_for_it(shop: Shop) -> None:
+    shop.play(work=worker())
+    order = Order("stop")
+    told = go(shop, shop.new().session, order)
+    assert (told.facts.outcome, told.facts.parts) == (Outcome.GIVEN_BACK, ())
+    assert shop.state == "open"
+    assert order.handled
 
 
 def test_a_second_stop_ends_it_at_once_and_keeps_what_is_there(shop: Shop) -> None:

@@ -97,7 +97,11 @@ class Previous:
     report: str = ""
     """Path of its report; empty where there is none here."""
     folder: str = ""
-    """Path of its run folder; empty: it lies on `host`."""
+    """Path of its run folder; empty: it lies on `host`, or was removed."""
+    here: bool = False
+    """It ran on this host."""
+    sessions: int = 1
+    """How many have held the ticket so far."""
 
 
 @dataclass(frozen=True, slots=True)

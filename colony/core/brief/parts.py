@@ -102,7 +102,9 @@ def _previous(facts: BriefFacts, room: int) -> Part | None:
         "previous",
         {
             "session": code(last.session),
-            "host": code(last.host),
+            "host": code(last.host or "unknown"),
+            "sessions": last.sessions,
+            "here": last.here,
             "ended": clean(last.ended).text,
             "half_done": last.complete is False,
             "said": quote("\n".join(said), room, "its report holds them") if said else "",

@@ -22,6 +22,8 @@ class Spent:
     steps: int | None = None
     progress: bool | None = None
     """Whether it left a report or anything new in its tree."""
+    out_of_steps: bool = False
+    """Its worker had used all its steps."""
 
 
 NOTHING_NOTED = Spent()

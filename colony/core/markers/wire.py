@@ -118,6 +118,8 @@ def _spent(spent: Spent) -> list[str]:
         parts.append(f"steps {digits(spent.steps)}")
     if spent.progress is not None:
         parts.append(f"progress {'yes' if spent.progress else 'no'}")
+    if spent.out_of_steps:
+        parts.append("out of steps")
     return parts
 
 
@@ -163,6 +165,7 @@ class _Parts:
             cost_cents=int(cost[1]) * 100 + int(cost[2]) if cost else None,
             steps=whole(self.value("steps")),
             progress=progress == "yes" if progress in ("yes", "no") else None,
+            out_of_steps=self.has("out of steps"),
         )
         return NOTHING_NOTED if spent == NOTHING_NOTED else spent
 

@@ -90,6 +90,10 @@ class Setup:
     finalize_timeout_s: int = 600
     stall_s: int = 1200
     """Without a word for so long a part is stopped; 0: never."""
+    max_attempts: int = 3
+    max_half_done: int = 6
+    base_turns: int = 0
+    """The worker's steps before earlier attempts had them grow; 0: not looked at yet."""
     crash_resumes: int = 2
     """Times that the session is taken up again after a process of it died."""
 

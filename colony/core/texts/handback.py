@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Literal
 
 from colony.core.endings import BELONGS, Ending
 from colony.core.markers import Run, Spent
@@ -34,6 +34,20 @@ REASONS: Final[dict[Ending, str]] = {
     Ending.POISONED: "the worker's conversation could not be taken up again",
 }
 """Why, in words that need no knowledge of programs."""
+
+
+def how_of(ending: Ending) -> Literal["no report", "given back"]:
+    """Whether an attempt was spent."""
+    return "no report" if BELONGS[ending] == "ticket" else "given back"
+
+
+def given_up(session: str, host: str, ending: Ending, spent: Spent, count: int) -> str:
+    """The text of the move to `pending`, after so many attempts in a row."""
+    return lay(
+        f"Waits for your answer: {count} attempts in a row brought nothing; this time"
+        f" {REASONS[ending]}.",
+        machine=Run(session, host, how_of(ending), ending, spent),
+    )
 
 
 def given_back(session: str, host: str, ending: Ending, spent: Spent) -> str:

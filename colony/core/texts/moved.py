@@ -13,6 +13,10 @@ def half_done() -> str:
     return "Open again: half done, the next worker goes on."
 
 
+def half_done_for_good(rounds: int) -> str:
+    return f"Waits for your answer: half done for the {rounds}th time in a row."
+
+
 def built() -> str:
     return "Built: waits for the next deploy."
 

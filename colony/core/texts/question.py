@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from colony.core.lines import clip
-from colony.core.report import QUESTION_LINES_MAX, QUESTION_TITLE_MAX, Issue, Question
+from colony.core.report import QUESTION_LINES_MAX, QUESTION_TITLE_MAX, Issue, Question, Report
 from colony.core.texts.failed_check import reasons
 from colony.core.texts.issue import observations
 from colony.core.texts.layout import bullets, lay, listed, say
@@ -59,6 +59,33 @@ def failed_check(ticket: Ref, link: str, fails: int, why: Sequence[Reason]) -> A
             "**What to do:** answer here what the next worker shall do differently. Or cancel"
             " that ticket.",
             bullets([f"Last time: {each}" for each in reasons(why, 1)]),
+        ),
+    )
+
+
+def in_vain(ticket: Ref, link: str, count: int, why: str) -> Asked:
+    """Nothing came of it, time and again. `why`: what happened last, in plain words."""
+    return Asked(
+        _about(ticket, f"{count} attempts brought nothing. How shall it go on?"),
+        lay(
+            f"Workers tried {link} {count} times in a row and left no result.",
+            "**What to do:** answer here what the next worker shall do differently, for example a"
+            " smaller first step; then it is tried again. Or cancel that ticket.",
+            bullets([f"Last time: {why}."]),
+        ),
+    )
+
+
+def half_done(ticket: Ref, link: str, count: int, report: Report) -> Asked:
+    """Each round brings it on, and it does not end."""
+    left = [say(item) for item in report.open[:3]]
+    return Asked(
+        _about(ticket, f"half done {count} times in a row. How shall it go on?"),
+        lay(
+            f"{count} workers in a row brought {link} on and did not finish it.",
+            "**What to do:** answer here whether it shall go on like this, or what can be left out."
+            " Cutting it into smaller tickets helps most.",
+            bullets([f"Still open: {each}" for each in left]),
         ),
     )
 

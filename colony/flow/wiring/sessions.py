@@ -23,6 +23,7 @@ from colony.flow.briefing import Sources
 from colony.flow.following import ShowDoing
 from colony.flow.observe import Viewpoint
 from colony.flow.part import Place
+from colony.flow.previous import Told, nothing_told, told_to
 from colony.flow.render import Templates
 from colony.flow.wiring.agents import agent_for
 from colony.flow.wiring.credentials import secrets_of
@@ -57,7 +58,9 @@ class Outfit:
     containment: Containment
 
 
-def sources_of(settings: Settings, tracker: Reads, registry: Registry) -> Sources:
+def sources_of(
+    settings: Settings, tracker: Reads, registry: Registry, told: Told = nothing_told
+) -> Sources:
     """What briefs are made of."""
     return Sources(
         tracker=tracker,
@@ -68,6 +71,8 @@ def sources_of(settings: Settings, tracker: Reads, registry: Registry) -> Source
         report_schema=schema(settings, "report").value,
         ui_conventions=settings.work.ui_conventions,
         max_chars=settings.work.brief_max_chars,
+        runs_dir=settings.place.runs_dir,
+        told=told,
     )
 
 
@@ -108,6 +113,8 @@ def setup_of(settings: Settings, project: Project, ports: Range) -> Setup:
         finalize_timeout_s=settings.work.finalize_timeout,
         stall_s=settings.work.stall_seconds,
         crash_resumes=settings.work.crash_resumes,
+        max_attempts=settings.work.max_attempts,
+        max_half_done=settings.work.max_half_done,
     )
 
 
@@ -195,7 +202,7 @@ def bench_of(outfit: Outfit, facts: Facts, folder: RunFolder) -> Bench:
     return Bench(
         tracker=outfit.tracker,
         view=outfit.view,
-        sources=sources_of(settings, outfit.tracker, registry),
+        sources=sources_of(settings, outfit.tracker, registry, told_to(outfit.tracker)),
         place=Place(folder, outfit.containment, SystemClock(), outfit.signals, outfit.environ),
         chance=SystemChance(),
         agent_for=agent_for,

@@ -1,0 +1,27 @@
+"""What earlier attempts mean for the next one, and whether this one brought anything."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from colony.core.attempts import attempts_of, steps_for
+from colony.core.session import Facts, Setup
+from colony.core.ticket import History
+from colony.host.changes import changed_since
+
+
+def grown(setup: Setup, history: History) -> Setup:
+    """The setup with more steps for the worker, where earlier ones brought something and ran out.
+    Repeated with the same history it stays the same."""
+    base = setup.base_turns or setup.worker.max_turns
+    turns = steps_for(base, attempts_of(history.events))
+    return replace(setup, base_turns=base, worker=replace(setup.worker, max_turns=turns))
+
+
+def has_progress(facts: Facts) -> bool:
+    """There is a report, or something new in the dev folder."""
+    if facts.report is not None and facts.report.valid:
+        return True
+    worked = facts.worked
+    return bool(worked) and changed_since(Path(facts.setup.folder), worked[0].started_ms)

@@ -1,0 +1,114 @@
+"""How often a ticket was tried, read from its history."""
+
+from __future__ import annotations
+
+import pytest
+from histories import Story
+
+from colony.core.attempts import Attempts, attempts_of, in_vain, starts_within_the_hour, steps_for
+from colony.core.endings import Ending
+from colony.core.markers import Marker, Report, Retry, Run, Spent, Verdict
+
+GOOD = Spent(10, 40, True)
+SHORT = Spent(10, 40, True, out_of_steps=True)
+BAD = Spent(10, 40, False)
+
+
+def run(ending: Ending, spent: Spent = BAD, how: str = "no report") -> Marker:
+    return Run("s", "h", how, ending, spent)  # type: ignore[arg-type]
+
+
+def half(spent: Spent = GOOD) -> Marker:
+    return Report("s", "0123456789ab", passed=True, half_done=True, spent=spent)
+
+
+DONE = Report("s", "0123456789ab", passed=True, spent=GOOD)
+LATE = Report("s", "0123456789ab", late=True, spent=GOOD)
+FAIL = Verdict("s", 1, 2, spent=GOOD)
+AGAIN = Retry(1)
+
+
+def of(*lines: Marker) -> Attempts:
+    story = Story()
+    for line in lines:
+        story = story.notes(line)
+    return attempts_of(story.history().events)
+
+
+@pytest.mark.parametrize(
+    ("lines", "count"),
+    [
+        ([], 0),
+        ([run(Ending.NO_REPORT)], 1),
+        ([run(Ending.NO_REPORT), run(Ending.OUT_OF_TIME)], 2),
+        ([run(Ending.NO_REPORT), run(Ending.OUT_OF_TIME, GOOD)], 0),
+        ([run(Ending.NO_REPORT), run(Ending.LIMIT, BAD, "given back")], 1),
+        ([run(Ending.NO_REPORT), run(Ending.STOPPED, BAD, "given back")], 1),
+        ([run(Ending.CRASHED, BAD, "given back")], 1),
+        ([run(Ending.KILLED, BAD, "given back")], 1),
+        ([run(Ending.CRASHED, GOOD, "given back")], 0),
+        ([run(Ending.NO_REPORT), half()], 0),
+        ([run(Ending.NO_REPORT), FAIL], 0),
+        ([run(Ending.NO_REPORT), DONE], 0),
+        ([run(Ending.NO_REPORT), LATE], 1),
+        ([run(Ending.NO_REPORT), AGAIN], 0),
+        ([run(Ending.NO_REPORT, Spent())], 1),
+    ],
+)
+def test_sessions_in_a_row_that_brought_nothing(lines: list[Marker], count: int) -> None:
+    assert of(*lines).in_vain == count
+
+
+def test_half_done_rounds_in_a_row() -> None:
+    assert of(half(), half(), run(Ending.NO_REPORT)).half_done == 2
+    assert of(half(), half(), DONE, half()).half_done == 1
+    assert of(half(), AGAIN).half_done == 0
+
+
+def test_who_lets_it_go_on_lets_counting_begin_anew() -> None:
+    story = Story().notes(run(Ending.NO_REPORT)).notes(half())
+    story = story.moves("pending").moves("open")
+    found = attempts_of(story.history().events)
+    assert (found.in_vain, found.half_done) == (0, 0)
+    assert attempts_of(story.moves("pending").history().events) == found
+
+
+@pytest.mark.parametrize(
+    ("lines", "steps"),
+    [
+        ([], 40),
+        ([run(Ending.OUT_OF_STEPS, GOOD)], 60),
+        ([run(Ending.OUT_OF_STEPS, GOOD), half(SHORT)], 90),
+        ([half(SHORT), half(SHORT), half(SHORT)], 90),
+        ([run(Ending.OUT_OF_STEPS, BAD)], 40),
+        ([run(Ending.OUT_OF_TIME, GOOD)], 40),
+        ([half(SHORT), half()], 40),
+        ([half(SHORT), DONE], 40),
+        ([half(SHORT), AGAIN], 40),
+    ],
+)
+def test_an_attempt_that_ran_short_gets_more_steps(lines: list[Marker], steps: int) -> None:
+    assert steps_for(40, of(*lines)) == steps
+
+
+def test_starts_of_the_last_hour() -> None:
+    story = Story()
+    for _ in range(3):
+        story = story.starts().turns("open")
+    events = story.history().events
+    found = attempts_of(events)
+    assert len(found.starts_ms) == 3
+    last_ms = found.starts_ms[-1]
+    assert starts_within_the_hour(found, last_ms) == found.starts_ms
+    assert starts_within_the_hour(found, last_ms + 3_600_000) == ()
+    again = story.notes(AGAIN).history().events
+    assert attempts_of(again).starts_ms == ()
+
+
+def test_what_counts_is_what_is_counted() -> None:
+    """The last session is judged by the same rule as those before it."""
+    for ending in Ending:
+        for spent in (GOOD, BAD):
+            for how in ("no report", "given back"):
+                line = Run("s", "h", how, ending, spent)  # type: ignore[arg-type]
+                assert in_vain(line) == (of(line).in_vain == 1)

@@ -1,0 +1,450 @@
+"""The plan of an iteration: what is done, in which order, and why the rest waits."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final
+
+import pytest
+from histories import HOST, PEOPLE, S1, S2, S3, SHOP, make_survey, make_ticket, related
+from hypothesis import given
+from hypothesis import strategies as st
+
+from colony.core.eligible import Ready, judge
+from colony.core.pick import Unready, pick
+from colony.core.plan import (
+    Action,
+    Ask,
+    Expire,
+    Kept,
+    PlanSettings,
+    Quota,
+    Refusal,
+    Resume,
+    Room,
+    Start,
+    Wait,
+    at_stake,
+    is_silent,
+    plan,
+)
+from colony.core.survey import Survey
+from colony.core.ticket import STATES, LeaseView, Ref, Ticket
+
+NOW: Final = 1_000_000_000_000
+OPEN: Final = Quota()
+SETTINGS: Final = PlanSettings(2, (8700, 8729), 10)
+PROJECTS: Final = ("shop", "till", "site")
+REGISTRY: Final = {name: replace(SHOP, name=name) for name in PROJECTS}
+KNOWN: Final = {"registry": REGISTRY, "people": dict.fromkeys(PROJECTS, PEOPLE)}
+FOLDERS: Final = {name: f"/srv/{name}" for name in PROJECTS}
+"""Each project has a folder of its own."""
+
+
+def room(**facts: Any) -> Room:
+    return Room(**{"folders": FOLDERS, **facts})
+
+
+def planned(
+    *tickets: Ticket,
+    kept: tuple[Kept, ...] = (),
+    quota: Quota = OPEN,
+    settings: PlanSettings = SETTINGS,
+    now_ms: int = NOW,
+    **facts: Any,
+) -> tuple[Action, ...]:
+    survey = make_survey(*tickets, **KNOWN)
+    return plan(survey, kept, quota, room(**facts), settings, now_ms)
+
+
+def session(state: Any, number: int = 1, project: str = "shop", **facts: Any) -> Kept:
+    values = {"session": S1, "folder": FOLDERS[project], "ports": (8700, 8709), **facts}
+    return Kept(ref=Ref(project, number), state=state, **values)
+
+
+def leased(
+    number: int = 1, project: str = "shop", by: str = S1, until_ms: int | None = NOW - 1, **row: Any
+) -> Ticket:
+    kind = row.pop("kind", "started")
+    view = LeaseView(by, "elm", kind, 3, until_ms)
+    return make_ticket(number, project, state="progress", lease=view, **row)
+
+
+def codes(actions: tuple[Action, ...]) -> list[str]:
+    return [each.code for each in actions if isinstance(each, Wait)]
+
+
+# --- starts --------------------------------------------------------------------------------------
+
+
+def test_the_order_is_leases_questions_resumes_starts() -> None:
+    actions = planned(
+        make_ticket(1, "till"),
+        leased(2, by=S2),
+        make_ticket(3, "attic"),
+        leased(1),
+        kept=(session("parked"),),
+    )
+    assert actions == (
+        Expire(Ref("shop", 2), leased(2, by=S2).lease),  # type: ignore[arg-type]
+        Ask(Unready("attic", "no file", (Ref("attic", 3),))),
+        Resume(S1, Ref("shop", 1), (8700, 8709)),
+        Start(Ref("till", 1), (8710, 8719)),
+    )
+
+
+def test_starts_are_by_priority_then_age_on_the_lowest_ports() -> None:
+    tickets = (make_ticket(2), make_ticket(3, "till", priority=5), make_ticket(1, "site"))
+    assert planned(*tickets, settings=replace(SETTINGS, parallel=3)) == (
+        Start(Ref("till", 3), (8700, 8709)),
+        Start(Ref("site", 1), (8710, 8719)),
+        Start(Ref("shop", 2), (8720, 8729)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("facts", "code", "reason"),
+    [
+        ({"paused": frozenset({"shop"})}, "paused", "paused by hand here"),
+        ({"paused": frozenset({""})}, "paused", "paused by hand"),
+        (
+            {"refused": {Ref("shop", 1): Refusal(NOW + 60_000, "no sandbox")}},
+            "refused",
+            "no sandbox; again after 2001-09-09 01:47 UTC",
+        ),
+        ({"quota": Quota(NOW + 60_000, "usage limit reached")}, "held",
+         "usage limit reached until 2001-09-09 01:47 UTC"),
+        ({"kept": (session("left", 2, due_ms=NOW + 1),)}, "folder",
+         f"session {S1} is left in its folder"),
+        ({"kept": (session("running", 2),)}, "folder", "shop#2 is worked on in its folder"),
+        ({"kept": (session("running", 1, folder="/elsewhere"),)}, "kept",
+         f"session {S1} of this host is on it"),
+        ({"settings": replace(SETTINGS, parallel=1),
+          "kept": (session("running", 1, "till"),)}, "slots", "1 at once"),
+        ({"blocked": ((8705, 8725),)}, "ports", "no free range of ports"),
+    ],
+)  # fmt: skip
+def test_why_an_eligible_ticket_is_not_started(
+    facts: dict[str, Any], code: str, reason: str
+) -> None:
+    actions = planned(make_ticket(), **facts)
+    assert actions[-1] == Wait(Ref("shop", 1), code, reason)
+    assert not [each for each in actions if isinstance(each, Start)]
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"paused": frozenset({"till"})},
+        {"refused": {Ref("shop", 1): Refusal(NOW, "no sandbox")}},
+        {"quota": Quota(NOW, "usage limit reached")},
+        {"kept": (session("resting", 1),)},
+        {"kept": (session("left", 2, posts=True, due_ms=NOW + 1),)},
+        {"kept": (session("running", 1, "till", ports=(8710, 8719)),)},
+        {"blocked": ((8710, 8719),)},
+    ],
+)
+def test_what_holds_no_start(facts: dict[str, Any]) -> None:
+    """Each is the neighbour of a case above: over, another's, or no claim on the folder."""
+    assert Start(Ref("shop", 1), (8700, 8709)) in planned(make_ticket(), **facts)
+
+
+def test_one_that_cannot_start_does_not_hold_up_those_behind_it() -> None:
+    refused = {Ref("shop", 1): Refusal(NOW + 1, "no sandbox")}
+    actions = planned(make_ticket(1, priority=9), make_ticket(1, "till"), refused=refused)
+    assert [type(each) for each in actions] == [Wait, Start]
+
+
+def test_no_more_than_so_many_at_once() -> None:
+    rows = (make_ticket(1), make_ticket(2, "till"), leased(3, "site"))
+    one = session("left", 3, "site")
+    actions = planned(*rows, kept=(one,))
+    assert [type(each) for each in actions] == [Resume, Start, Wait]
+    assert codes(actions) == ["slots"]
+    single = replace(SETTINGS, parallel=1)
+    assert codes(planned(*rows, kept=(one,), settings=single)) == ["slots", "slots"]
+
+
+def test_a_slot_is_the_process_not_the_ticket() -> None:
+    """F4: a person closed the ticket while its session still ran."""
+    closed = make_ticket(1, "till", state="done")
+    one = replace(SETTINGS, parallel=1)
+    assert codes(
+        planned(closed, make_ticket(), kept=(session("running", 1, "till"),), settings=one)
+    )
+    assert not codes(planned(closed, make_ticket(), settings=one))
+
+
+def test_when_it_stops_nothing_is_done() -> None:
+    tickets = (make_ticket(1, "till"), leased(2, by=S2), make_ticket(3, "attic"))
+    assert planned(*tickets, kept=(session("left", posts=True),), stopping=True) == ()
+
+
+# --- what was begun ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("one", "facts", "code"),
+    [
+        (session("parked", due_ms=NOW + 1), {}, "parked"),
+        (session("left", due_ms=NOW + 1), {}, "backoff"),
+        (session("left", due_ms=NOW + 1, posts=True), {}, "backoff"),
+        (session("left"), {"paused": frozenset({"shop"})}, "paused"),
+        (session("left"), {"quota": Quota(NOW + 1, "usage limit reached")}, "held"),
+        (session("left"), {"settings": replace(SETTINGS, parallel=0)}, "slots"),
+        (session("left"), {"blocked": ((8700, 8729),)}, "ports"),
+    ],
+)
+def test_why_a_session_does_not_go_on(one: Kept, facts: dict[str, Any], code: str) -> None:
+    [wait] = planned(leased(), kept=(one,), **facts)
+    assert isinstance(wait, Wait)
+    assert (wait.ref, wait.code, wait.session) == (one.ref, code, S1)
+
+
+def test_what_runs_or_rests_is_left_alone() -> None:
+    for state in ("running", "resting"):
+        assert planned(leased(), kept=(session(state),)) == ()
+
+
+@pytest.mark.parametrize(
+    "row", [leased(until_ms=NOW + 1), leased(), make_ticket(1, state="review"), leased(by=S2)]
+)
+def test_an_outbox_needs_no_agent_no_slot_and_no_folder(row: Ticket) -> None:
+    one = session("left", posts=True)
+    actions = planned(
+        row,
+        kept=(one, session("running", 2, session=S3)),
+        settings=replace(SETTINGS, parallel=0),
+        quota=Quota(NOW + 1, "usage limit reached"),
+        paused=frozenset({""}),
+        blocked=((8700, 8729),),
+        expiries=0,
+    )
+    assert Resume(S1, Ref("shop", 1), None) in actions
+
+
+@pytest.mark.parametrize(
+    ("row", "checks", "ends"),
+    [
+        (make_ticket(1, state="review"), False, True),
+        (make_ticket(1, state="open"), False, True),
+        (leased(by=S2, until_ms=NOW + 1), False, True),
+        (leased(by=S2, until_ms=NOW + 1), True, True),
+        (leased(until_ms=NOW - 1), False, False),
+        (make_ticket(1, state="progress"), False, False),
+        (make_ticket(2, "till", state="done"), False, False),
+        # Its result is checked wherever a person has moved the ticket, and that takes an agent.
+        (make_ticket(1, state="review"), True, False),
+    ],
+)
+def test_a_parked_session_that_lost_its_ticket_ends_at_once(
+    row: Ticket, checks: bool, ends: bool
+) -> None:
+    one = session("parked", due_ms=NOW + 1, checks=checks)
+    [action, *_] = planned(row, kept=(one,))
+    assert (action == Resume(S1, Ref("shop", 1), None)) is ends
+
+
+def test_a_resume_is_not_held_against_needs() -> None:
+    survey = make_survey(leased(), registry={"shop": replace(SHOP, needs=("gpu",))})
+    [action] = plan(survey, (session("left"),), OPEN, room(), SETTINGS, NOW)
+    assert isinstance(action, Resume)
+
+
+def test_two_sessions_of_one_ticket_never_run_at_once() -> None:
+    """Its dev folder was moved in between: the folders do not tell."""
+    kept = (session("left"), session("left", session=S2, folder="/srv/before"))
+    first, second = planned(leased(), kept=kept)
+    assert isinstance(first, Resume)
+    assert isinstance(second, Wait)
+    assert second.code == "busy"
+    assert first.session in second.reason
+
+
+# --- expiry --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        leased(until_ms=NOW),
+        leased(until_ms=None),
+        leased(kind="ready", until_ms=NOW - 1),
+        leased(kind="queued", until_ms=None),
+        make_ticket(1, state="progress"),
+        replace(leased(), state="review"),
+    ],
+)
+def test_what_is_never_expired(row: Ticket) -> None:
+    assert not [each for each in planned(row) if isinstance(each, Expire)]
+
+
+def test_expiry_goes_by_the_trackers_clock() -> None:
+    survey = make_survey(leased(until_ms=NOW), **KNOWN, now_ms=NOW + 1)
+    assert plan(survey, (), OPEN, room(), SETTINGS, 0) == (
+        Expire(Ref("shop", 1), leased(until_ms=NOW).lease),  # type: ignore[arg-type]
+    )
+    assert not planned(leased(until_ms=NOW), now_ms=NOW + 10**9)
+
+
+@pytest.mark.parametrize("state", ["running", "parked", "left", "resting"])
+def test_what_is_kept_here_is_not_expired_from_here(state: Any) -> None:
+    actions = planned(leased(), kept=(session(state),))
+    assert not [each for each in actions if isinstance(each, Expire)]
+    assert planned(leased(), unreadable=frozenset({S1})) == ()
+
+
+@pytest.mark.parametrize(
+    ("expiries", "numbers"), [(0, []), (1, [2]), (2, [2, 3]), (None, [2, 3, 1])]
+)
+def test_the_brake_limits_it_to_the_oldest(expiries: int | None, numbers: list[int]) -> None:
+    rows = [leased(1, until_ms=NOW - 1), leased(2, until_ms=NOW - 9), leased(3, until_ms=NOW - 5)]
+    actions = planned(*rows, expiries=expiries)
+    assert [each.ref.number for each in actions if isinstance(each, Expire)] == numbers
+
+
+# --- whatever the world looks like ---------------------------------------------------------------
+
+_MOMENTS: Final = st.sampled_from([NOW - 60_000, NOW - 1, NOW, NOW + 1, NOW + 60_000])
+_REFS: Final = st.builds(Ref, st.sampled_from(PROJECTS), st.integers(1, 4))
+_BLOCKS: Final = st.sampled_from([(8700, 8709), (8710, 8719), (8720, 8729), (8695, 8704)])
+
+
+@st.composite
+def tickets(draw: st.DrawFn) -> tuple[Ticket, ...]:
+    found = []
+    for ref in draw(st.lists(_REFS, unique=True, max_size=9)):
+        state = draw(st.sampled_from([*STATES, "open", "open", "progress"]))
+        lease = None
+        if state == "progress" and draw(st.booleans()):
+            kind = draw(st.sampled_from(["started", "renewed", "parked", "ready", "queued"]))
+            until_ms = draw(st.none() | _MOMENTS)
+            lease = LeaseView(draw(st.sampled_from([S1, S2, S3])), HOST, kind, 3, until_ms)
+        blockers = (related(99),) if draw(st.integers(0, 4)) == 0 else ()
+        priority = draw(st.integers(-2, 2))
+        found.append(
+            make_ticket(
+                ref.number, ref.project,
+                state=state, lease=lease, blocked_by=blockers, priority=priority,
+            )
+        )  # fmt: skip
+    return tuple(found)
+
+
+@st.composite
+def sessions(draw: st.DrawFn) -> tuple[Kept, ...]:
+    """As a host keeps them: what runs has folders and ports of its own."""
+    found: list[Kept] = []
+    for name in draw(st.lists(st.sampled_from([S1, S2, S3]), unique=True)):
+        ref, ports = draw(_REFS), draw(_BLOCKS)
+        state = draw(st.sampled_from(["running", "parked", "left", "resting"]))
+        folder = FOLDERS[ref.project]
+        for other in found:
+            if other.state == state == "running" and (
+                other.folder == folder or _meet(other.ports, ports)
+            ):
+                state = "parked"
+        posts, checks = draw(st.booleans()) and state == "left", draw(st.booleans())
+        due_ms = draw(_MOMENTS)
+        found.append(Kept(name, ref, folder, ports, state, due_ms, "", posts, checks))
+    return tuple(found)
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> tuple[Survey, tuple[Kept, ...], Quota, Room, PlanSettings]:
+    facts = {
+        "blocked": tuple(draw(st.lists(_BLOCKS, max_size=1))),
+        "paused": frozenset(draw(st.sets(st.sampled_from(["", "shop"]), max_size=1))),
+        "stopping": draw(st.integers(0, 9)) == 0,
+        "refused": {ref: Refusal(NOW + 1, "no") for ref in draw(st.sets(_REFS, max_size=2))},
+        "expiries": draw(st.sampled_from([None, 0, 1])),
+    }
+    quota = Quota(draw(st.none() | _MOMENTS), "held")
+    survey = make_survey(*draw(tickets()), **KNOWN)
+    settings = replace(SETTINGS, parallel=draw(st.integers(1, 4)))
+    return survey, draw(sessions()), quota, room(**facts), settings
+
+
+def _meet(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    return one[0] <= other[1] and other[0] <= one[1]
+
+
+@given(world=worlds())
+def test_no_plan_lets_two_meet(world: Any) -> None:
+    """Never more than allowed, never two in one folder, in one range, on one ticket."""
+    _, kept, _, around, settings = world
+    actions = plan(*world, NOW)
+    by_name = {one.session: one for one in kept}
+    running = [one for one in kept if one.state == "running"]
+    begun = [each for each in actions if isinstance(each, Start)]
+    resumed = [each for each in actions if isinstance(each, Resume) and each.ports is not None]
+    agents = len(begun) + len(resumed)
+    assert agents == 0 or agents + len(running) <= settings.parallel
+    folders = [one.folder for one in running]
+    folders += [by_name[each.session].folder for each in resumed]
+    folders += [FOLDERS[each.ref.project] for each in begun]
+    assert len(set(folders)) == len(folders)
+    ranges = [each.ports for each in (*begun, *resumed) if each.ports is not None]
+    low, high = settings.pool
+    for at, one in enumerate(ranges):
+        assert low <= one[0] <= one[1] <= high
+        assert one[1] - one[0] + 1 == settings.ports_per_session
+        others = [*ranges[:at], *around.blocked, *(each.ports for each in running)]
+        assert not [other for other in others if _meet(one, other)]
+    refs = [each.ref for each in (*begun, *resumed)]
+    assert len(set(refs)) == len(refs)
+    assert not {each.ref for each in begun} & {one.ref for one in kept if one.state != "resting"}
+    names = [each.session for each in actions if isinstance(each, Resume)]
+    assert len(set(names)) == len(names)
+    assert not [name for name in names if by_name[name].state in ("running", "resting")]
+
+
+@given(world=worlds())
+def test_no_plan_starts_or_expires_what_it_may_not(world: Any) -> None:
+    survey, kept, _, around, _ = world
+    rows = {row.ref: row for row in survey.tickets}
+    actions = plan(*world, NOW)
+    expired = [each for each in actions if isinstance(each, Expire)]
+    assert around.expiries is None or len(expired) <= around.expiries
+    for each in actions:
+        if isinstance(each, Start):
+            assert isinstance(judge(rows[each.ref], survey), Ready)
+        if isinstance(each, Expire):
+            assert is_silent(rows[each.ref], survey.now_ms)
+            assert each.lease.session not in {one.session for one in kept}
+            assert rows[each.ref] in at_stake(survey, kept, around.unreadable)
+    assert len({each.ref for each in expired}) == len(expired)
+
+
+@given(world=worlds())
+def test_every_eligible_ticket_is_started_or_told_why_not(world: Any) -> None:
+    survey, _, _, around, _ = world
+    actions = plan(*world, NOW)
+    if around.stopping:
+        assert actions == ()
+        return
+    named = [each.ref for each in actions if isinstance(each, Start)]
+    named += [each.ref for each in actions if isinstance(each, Wait) and not each.session]
+    assert sorted(named) == sorted(one.ticket.ref for one in pick(survey).eligible)
+
+
+@given(world=worlds())
+def test_with_all_free_what_comes_first_is_started(world: Any) -> None:
+    """I6: nothing is kept from starting but by a reason."""
+    survey = world[0]
+    free = PlanSettings(len(PROJECTS), (8700, 8799), 10)
+    starts = [
+        each.ref for each in plan(survey, (), OPEN, room(), free, NOW) if isinstance(each, Start)
+    ]
+    first: dict[str, Ref] = {}
+    for one in pick(survey).eligible:
+        first.setdefault(one.ticket.ref.project, one.ticket.ref)
+    assert starts == list(first.values())
+
+
+@given(world=worlds(), dice=st.randoms(use_true_random=False))
+def test_the_same_world_gives_the_same_plan(world: Any, dice: Any) -> None:
+    survey, *rest = world
+    rows = list(survey.tickets)
+    dice.shuffle(rows)
+    assert plan(replace(survey, tickets=tuple(rows)), *rest, NOW) == plan(*world, NOW)
