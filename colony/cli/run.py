@@ -14,10 +14,11 @@ from colony.cli.options import RUN, WORK, DryRun
 from colony.cli.reaching import as_colony
 from colony.cli.sessions_desk import refusals
 from colony.cli.verb import Context, Start, early_verb, verbs
+from colony.core.iteration import shown
 from colony.core.lines import Line
 from colony.core.live import is_live
 from colony.errors import Refused
-from colony.flow.run import Loop, LoopSettings, shown
+from colony.flow.run import Loop, LoopSettings
 from colony.flow.supervise import Supervisor
 from colony.flow.wiring.loop import LOCK, command_of, loop_bench, loop_settings
 from colony.flow.wiring.sessions import containment_of

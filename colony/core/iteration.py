@@ -1,14 +1,14 @@
-"""What one iteration of the loop did, as the line that people and scripts read."""
+"""What one iteration of the loop did, or would do, as lines that people and scripts read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from colony.core.lines import Json, Line, clip
 from colony.core.markers import utc
-from colony.core.plan import Wait
+from colony.core.plan import Action, Ask, Expire, Resume, Start, Wait
 from colony.core.ports import Range, show_range
 from colony.core.ticket import Ref
 
@@ -65,6 +65,27 @@ def line(done: Iteration) -> Line:
     }
     text = " · ".join([f"{done.number} {utc(done.at_ms)}", *said])
     return Line("iter", text, ms=done.at_ms, facts=facts)
+
+
+def shown(actions: tuple[Action, ...]) -> Iterator[Line]:
+    """The plan, one line an action."""
+    for action in actions:
+        match action:
+            case Expire(ref, lease):
+                text = f"expire {ref}: session {lease.session} is silent"
+            case Ask(unready):
+                text = f"ask for project {unready.project}: {unready.kind}"
+            case Resume(session, ref, _):
+                text = f"resume {ref} (session {session})"
+            case Start(ref, ports):
+                text = f"start {ref} (ports {ports[0]}-{ports[1]})"
+            case Wait(ref, _, reason, session):
+                text = f"wait {ref}{f' (session {session})' if session else ''}: {reason}"
+        word = type(action).__name__.lower()
+        ref_of = action.unready.project if isinstance(action, Ask) else str(action.ref)
+        yield Line("run.action", text, ref_of, facts={"action": word})
+    if not actions:
+        yield Line("run.action", "nothing to do", facts={"action": "none"})
 
 
 def _begun(one: Begun) -> str:

@@ -7,7 +7,7 @@ answer of the tracker, no broken file and no session's end ends the loop.
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -438,24 +438,3 @@ class Loop:
 def _paused(pauses: Pauses) -> frozenset[str]:
     """As the plan has it: the empty name stands for all projects."""
     return pauses.projects | {""} if pauses.everything else pauses.projects
-
-
-def shown(actions: tuple[Action, ...]) -> Iterator[Line]:
-    """The plan, one line an action."""
-    for action in actions:
-        match action:
-            case Expire(ref, lease):
-                text = f"expire {ref}: session {lease.session} is silent"
-            case Ask(unready):
-                text = f"ask for project {unready.project}: {unready.kind}"
-            case Resume(session, ref, _):
-                text = f"resume {ref} (session {session})"
-            case Start(ref, ports):
-                text = f"start {ref} (ports {ports[0]}-{ports[1]})"
-            case Wait(ref, _, reason, session):
-                text = f"wait {ref}{f' (session {session})' if session else ''}: {reason}"
-        word = type(action).__name__.lower()
-        ref_of = action.unready.project if isinstance(action, Ask) else str(action.ref)
-        yield Line("run.action", text, ref_of, facts={"action": word})
-    if not actions:
-        yield Line("run.action", "nothing to do", facts={"action": "none"})

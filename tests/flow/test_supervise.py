@@ -204,5 +204,5 @@ def test_a_stop_is_heard_in_the_middle_of_something_else(desk: Desk) -> None:
         signals.on_stop = on_stop
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
             os.kill(os.getpid(), number)
-        assert (heard, signals.again) == ([1, 2], True)
+        assert (heard, signals.reads_again) == ([1, 2], True)
     assert the_end(supervisor).exit == Exit(signal=signal.SIGTERM)
