@@ -14,7 +14,7 @@ from colony.cli.options import RUN, WORK, DryRun
 from colony.cli.reaching import as_colony
 from colony.cli.sessions_desk import refusals
 from colony.cli.verb import Context, Start, early_verb, verbs
-from colony.core.iteration import shown
+from colony.core.iteration import planned
 from colony.core.lines import Line
 from colony.core.live import is_live
 from colony.errors import Refused
@@ -57,7 +57,7 @@ def run(start: Start, once: Once = False, dry_run: DryRun = False, live: Live = 
             supervisor = Supervisor(command_of(context.settings, start.environ, start.flags))
             loop = Loop(bench, loop_settings(context.settings, viewpoint_of(context)), supervisor)
             if dry_run:
-                for line in shown(loop.plan_only()):
+                for line in planned(loop.plan_only()):
                     context.show.line(line)
                 return 0
             _begin(start, context, emit)

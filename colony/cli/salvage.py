@@ -1,4 +1,4 @@
-"""`colony salvage`: the report of an ended session whose worker ran out before it could give one."""
+"""`colony salvage`: the report of an ended session whose worker ran out before giving one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one iteration of the loop did, or would do, as lines that people and scripts read."""
+"""What one iteration of the loop did, as the line that people and scripts read."""
 
 from __future__ import annotations
 
@@ -67,7 +67,25 @@ def line(done: Iteration) -> Line:
     return Line("iter", text, ms=done.at_ms, facts=facts)
 
 
-def shown(actions: tuple[Action, ...]) -> Iterator[Line]:
+def _begun(one: Begun) -> str:
+    ports = f", ports {show_range(one.ports)}" if one.ports is not None else ""
+    return f"{one.ref} ({one.session}{ports})"
+
+
+def _wait(one: Wait) -> str:
+    return f"{one.ref} ({clip(one.reason, 120)})"
+
+
+def _told(word: str, found: Iterable[str], between: str = ", ") -> list[str]:
+    all_ = [clip(each, TOLD_MAX) for each in found]
+    if not all_:
+        return []
+    more = len(all_) - NAMED_MAX
+    shown = between.join(all_[:NAMED_MAX]) + (f"{between}and {more} more" if more > 0 else "")
+    return [f"{word} {shown}"]
+
+
+def planned(actions: tuple[Action, ...]) -> Iterator[Line]:
     """The plan, one line an action."""
     for action in actions:
         match action:
@@ -86,21 +104,3 @@ def shown(actions: tuple[Action, ...]) -> Iterator[Line]:
         yield Line("run.action", text, ref_of, facts={"action": word})
     if not actions:
         yield Line("run.action", "nothing to do", facts={"action": "none"})
-
-
-def _begun(one: Begun) -> str:
-    ports = f", ports {show_range(one.ports)}" if one.ports is not None else ""
-    return f"{one.ref} ({one.session}{ports})"
-
-
-def _wait(one: Wait) -> str:
-    return f"{one.ref} ({clip(one.reason, 120)})"
-
-
-def _told(word: str, found: Iterable[str], between: str = ", ") -> list[str]:
-    all_ = [clip(each, TOLD_MAX) for each in found]
-    if not all_:
-        return []
-    more = len(all_) - NAMED_MAX
-    shown = between.join(all_[:NAMED_MAX]) + (f"{between}and {more} more" if more > 0 else "")
-    return [f"{word} {shown}"]
