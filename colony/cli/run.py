@@ -46,10 +46,11 @@ def run(start: Start, once: Once = False, dry_run: DryRun = False, live: Live = 
     with refusals(context, "run", None):
         _check(context, live=live)
         with ExitStack() as held:
+            # The tracker first: where there is none, nothing is written.
+            tracker = held.enter_context(as_colony(context, hasty=True))
             if not dry_run:
                 held.enter_context(_home(context))
             signals = held.enter_context(LoopSignals())
-            tracker = held.enter_context(as_colony(context))
             emit = _emitter(context)
             again = _reader(start)
             bench = loop_bench(context.settings, tracker, signals, start.environ, emit, again)

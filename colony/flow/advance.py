@@ -196,6 +196,7 @@ class Session:
     def _stop(self) -> Parked | None:
         """The first stop: what is held is parked, what is being posted stays in the outbox."""
         facts, signals = self.facts, self.bench.place.signals
+        self.news.hurry()
         if signals.count - self._heard > 1:
             raise Interrupted(facts, int(signals.first or 15))
         if facts.lease is None or facts.occasion is not None or facts.lost is not None:

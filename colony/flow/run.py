@@ -201,7 +201,15 @@ class Loop:
         self._number += 1
         self._next_s = bench.clock.boot_s() + self._settings.interval_s
         self._collect()
-        sessions = self._sessions()
+        try:
+            sessions = self._sessions()
+        except ColonyError as error:
+            # Who cannot see the sessions must begin nothing beside them.
+            if self._number == 1:
+                raise
+            did.notes.append(clip(error.line, 160))
+            self._tell(did)
+            return frozenset()
         for one in self._supervisor.adopt(sessions.kept):
             did.notes.append(f"adopted {one.ref} ({one.session})")
         sessions = replace(sessions, kept=self._supervisor.with_members(sessions.kept))

@@ -63,6 +63,8 @@ class Supervisor:
     def __init__(self, command: Command) -> None:
         self._command = command
         self._members: dict[str, Member] = {}
+        self._told: tuple[signal.Signals, frozenset[str]] | None = None
+        """The last signal to all of them, and whom it reached."""
 
     @property
     def members(self) -> tuple[Member, ...]:
@@ -125,12 +127,11 @@ class Supervisor:
             yield Gone(one, exit_, words)
 
     def signal(self, number: signal.Signals) -> None:
-        """To every session's process, adopted ones too."""
+        """To every session's process, adopted ones too, and to those that join later: it may come
+        while one is being started."""
+        self._told = number, frozenset(self._members)
         for one in self.members:
-            # Called in the handler of a signal, too: a process that has just been let go of is told
-            # nothing.
-            with contextlib.suppress(OSError):
-                one.child.signal(number)
+            _tell(one, number)
 
     def leave(self) -> None:
         """Let go of what still runs: it runs on."""
@@ -142,11 +143,23 @@ class Supervisor:
 
     def _joined(self, one: Member) -> Member:
         self._members[one.session] = one
+        # Asked after it is a member, so that a handler at any moment either reached it or is seen
+        # here; a second SIGTERM would kill what is just being parked.
+        if self._told is not None:
+            number, reached = self._told
+            if one.session not in reached:
+                _tell(one, number)
         return one
 
     def _work(self, ref: Ref, words: Sequence[str], log: Path) -> Child:
         argv = (*self._command.argv, "work", ref.project, str(ref.number), *words)
         return start(argv, self._command.env, log)
+
+
+def _tell(one: Member, number: signal.Signals) -> None:
+    # In the handler of a signal, too: a process that has just been let go of is told nothing.
+    with contextlib.suppress(OSError):
+        one.child.signal(number)
 
 
 NO_PORTS: Final[Range] = (0, 0)

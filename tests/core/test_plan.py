@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from colony.core.eligible import Ready, judge
+from colony.core.iteration import Iteration, line
 from colony.core.pick import Unready, pick
 from colony.core.plan import (
     Action,
@@ -147,6 +148,15 @@ def test_why_an_eligible_ticket_is_not_started(
 def test_what_holds_no_start(facts: dict[str, Any]) -> None:
     """Each is the neighbour of a case above: over, another's, or no claim on the folder."""
     assert Start(Ref("shop", 1), (8700, 8709)) in planned(make_ticket(), **facts)
+
+
+def test_when_a_refused_start_is_tried_again_is_told_however_long_its_reason() -> None:
+    refused = {Ref("shop", 1): Refusal(NOW + 60_000, "no such file: /" + "a" * 300)}
+    [wait] = planned(make_ticket(1), refused=refused)
+    assert isinstance(wait, Wait)
+    told = line(Iteration(1, NOW, running=0, parallel=1, waiting=[wait])).as_text()
+    assert "again after 20" in told
+    assert told.count("a" * 60) == 1
 
 
 def test_one_that_cannot_start_does_not_hold_up_those_behind_it() -> None:

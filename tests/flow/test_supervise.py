@@ -153,6 +153,16 @@ def test_every_process_is_told_and_those_let_go_of_run_on(desk: Desk) -> None:
     assert {gone.exit for gone in found} == {Exit(signal=signal.SIGTERM)}
 
 
+def test_a_session_that_begins_while_all_are_told_is_told_as_well(desk: Desk) -> None:
+    supervisor = desk.supervisor("exec sleep 600")
+    supervisor.begin(SESSION, REF, "/dev-folder", NO_PORTS)
+    supervisor.signal(signal.SIGTERM)
+    supervisor.begin(OTHER, REF, "/dev-folder", NO_PORTS)
+    found: list[Gone] = []
+    until(lambda: found.extend(supervisor.gone()) or len(found) == 2)
+    assert {gone.exit for gone in found} == {Exit(signal=signal.SIGTERM)}
+
+
 @pytest.fixture
 def stranger(desk: Desk) -> Iterator[subprocess.Popen[str]]:
     """A process of somebody else's that holds the session's lock."""
