@@ -90,6 +90,18 @@ def _run(found: Attempts, run: Run) -> Attempts:
     return replace(found, in_vain=found.in_vain + 1, short=0)
 
 
+def cost_cents(events: Iterable[Event], but: str) -> int:
+    """What all sessions on the ticket but this one cost, as far as their lines note it."""
+    costs: dict[str, int] = {}
+    for event in events:
+        marker = marker_of(event)
+        if isinstance(marker, Run | Report | Verdict | NoVerdict) and marker.session != but:
+            # Each line of a session notes the whole session.
+            noted = marker.spent.cost_cents or 0
+            costs[marker.session] = max(noted, costs.get(marker.session, 0))
+    return sum(costs.values())
+
+
 def in_vain(run: Run) -> bool:
     """True where a session that ends with this line is an attempt that brought nothing."""
     return _run(NONE, run).in_vain == 1

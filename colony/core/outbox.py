@@ -111,6 +111,8 @@ class Closing:
     half_done: int = 0
     """Rounds before this one, in a row, that ended half done."""
     limits: Limits = Limits()
+    earlier_cents: int = 0
+    """US cents that the sessions before this one cost, as far as it is known."""
     later: tuple[Event, ...] = ()
     """People's comments that came after the brief, oldest first."""
     strangers: bool = False
@@ -207,7 +209,8 @@ def no_report(closing: Closing, ending: Ending) -> tuple[Effect, ...]:
     line = markers.Run(closing.session, "", handback.how_of(ending), ending, closing.spent)
     if in_vain(line) and count >= closing.limits.in_vain:
         name = closing.name("back:question")
-        asked = question_text.in_vain(closing.ticket, closing.link, count, handback.REASONS[ending])
+        tried = question_text.Tried(count, handback.REASONS[ending], _cost_so_far(closing))
+        asked = question_text.in_vain(closing.ticket, closing.link, tried)
         text = handback.given_up(closing.session, closing.host, ending, closing.spent, count)
         source = closing.name(f"colony-attempts:{closing.session}:question")
         return (
@@ -260,9 +263,15 @@ def _enough(closing: Closing, report: Report) -> tuple[Effect, ...]:
     count = closing.half_done + 1
     if report.complete or count < closing.limits.half_done:
         return ()
-    asked = question_text.half_done(closing.ticket, closing.link, count, report)
+    tried = question_text.Tried(count, "", _cost_so_far(closing))
+    asked = question_text.half_done(closing.ticket, closing.link, tried, report)
     source = closing.name(f"colony-half-done:{closing.session}:question")
     return (_ask(closing, closing.name("half:question"), asked, source),)
+
+
+def _cost_so_far(closing: Closing) -> str:
+    cents = closing.earlier_cents + (closing.spent.cost_cents or 0)
+    return f"${cents // 100}.{cents % 100:02}" if cents else ""
 
 
 def _result_move(closing: Closing, line: markers.Report) -> tuple[Effect, ...]:

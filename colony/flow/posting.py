@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
 from colony.core import outbox
-from colony.core.attempts import attempts_of
+from colony.core.attempts import attempts_of, cost_cents
 from colony.core.endings import Ending
 from colony.core.lease import is_mine
 from colony.core.lines import Json, Line
@@ -63,6 +63,7 @@ def closing_of(facts: Facts, seen: Seen) -> Closing:
         in_vain=before.in_vain,
         half_done=before.half_done,
         limits=Limits(facts.setup.max_attempts, facts.setup.max_half_done),
+        earlier_cents=cost_cents(history.events, facts.session),
         later=later_comments(history, facts.brief_event),
         strangers=facts.strangers,
         round=facts.round,

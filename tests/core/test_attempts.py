@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from histories import Story
+from histories import SHA, Story
 
-from colony.core.attempts import Attempts, attempts_of, in_vain, starts_within_the_hour, steps_for
+from colony.core.attempts import (
+    Attempts,
+    attempts_of,
+    cost_cents,
+    in_vain,
+    starts_within_the_hour,
+    steps_for,
+)
 from colony.core.endings import Ending
 from colony.core.markers import Marker, Report, Retry, Run, Spent, Verdict
 
@@ -112,3 +119,13 @@ def test_what_counts_is_what_is_counted() -> None:
             for how in ("no report", "given back"):
                 line = Run("s", "h", how, ending, spent)  # type: ignore[arg-type]
                 assert in_vain(line) == (of(line).in_vain == 1)
+
+
+def test_what_the_sessions_before_cost() -> None:
+    story = Story().notes(Report("a", SHA, passed=True, spent=Spent(150)))
+    story = story.notes(Verdict("a", 1, 2, spent=Spent(180))).notes(AGAIN)
+    story = story.notes(Run("b", "h", "given back", Ending.LIMIT, Spent(20)))
+    story = story.notes(Run("b2", "h", "no report")).notes(Report("c", SHA, spent=Spent(7)))
+    events = story.history().events
+    assert cost_cents(events, "c") == 200
+    assert cost_cents(events, "") == 207

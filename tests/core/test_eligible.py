@@ -35,7 +35,7 @@ from colony.core.eligible import (
     priority_word,
     reasons,
 )
-from colony.core.markers import Deployed, LeaseLine, Parked, Report
+from colony.core.markers import Deployed, LeaseLine, Parked, Report, Retry, utc
 from colony.core.people import People
 from colony.core.survey import ProjectTrouble, Survey
 from colony.core.ticket import STATES, LeaseView, Ref, Ticket
@@ -449,3 +449,40 @@ def test_people_of_the_tickets_own_project_decide() -> None:
     said = first(make_survey(ticket, registry=registry, people={"shop": PEOPLE}))
     assert isinstance(said, Waits)
     assert said.code == "unread"
+
+
+# --- starts within an hour -------------------------------------------------------------------
+
+
+def tried(times: int) -> Story:
+    story = Story()
+    for _ in range(times):
+        story = story.starts(S1).turns("open")
+    return story
+
+
+def at_once(story: Story, **facts: Any) -> Ready | Waits:
+    return first(survey_of(story.history(), **{"max_starts": 4, "now_ms": story.now, **facts}))
+
+
+def test_too_many_starts_wait_until_the_oldest_is_an_hour_ago() -> None:
+    assert at_once(tried(3)) == Ready()
+    story = tried(4)
+    said = at_once(story)
+    assert isinstance(said, Waits)
+    begun = story.events[1].at_ms
+    assert said.code == "starts"
+    assert said.reason == f"4 sessions within the last hour; again after {utc(begun + 3_600_000)}"
+    assert at_once(story, now_ms=begun + 3_599_999) == said
+    assert at_once(story, now_ms=begun + 3_600_000) == Ready()
+
+
+def test_more_than_the_limit_wait_for_as_many_to_pass() -> None:
+    said = at_once(tried(6))
+    assert isinstance(said, Waits)
+    assert said.reason.endswith(utc(tried(6).events[5].at_ms + 3_600_000))
+
+
+def test_retry_or_no_limit_lets_it_start() -> None:
+    assert at_once(tried(9), max_starts=0) == Ready()
+    assert at_once(tried(9).notes(Retry(1))) == Ready()

@@ -30,6 +30,7 @@ from colony.core.markers import (
 )
 from colony.core.outbox import (
     Effect,
+    Limits,
     fill,
     late,
     no_report,
@@ -39,8 +40,9 @@ from colony.core.outbox import (
     sent_back,
     unchecked,
 )
+from colony.core.relations import is_question
 from colony.core.strict_json import dump_json, load_json
-from colony.core.ticket import STATES, NewTicket, Ref
+from colony.core.ticket import STATES, NewTicket, Ref, Related
 from colony.core.verdict import Ruled, rule
 
 SHA = "0123456789ab"
@@ -411,3 +413,71 @@ def test_no_words_of_a_report_make_a_second_machine_line() -> None:
             found = [parse(row) for row in text.splitlines()]
             assert not [row for row in found[:-1] if row is not None]
             assert not isinstance(found[-1] if found else None, LeaseLine)
+
+
+# --- when to stop trying ---------------------------------------------------------------------
+
+STUCK: dict[str, Any] = {"in_vain": 2, "limits": Limits(in_vain=3, half_done=3), "progress": False}
+
+
+def test_the_last_attempt_in_vain_asks_and_waits() -> None:
+    facts = closing(**STUCK, earlier_cents=316)
+    effects = no_report(facts, Ending.OUT_OF_STEPS)
+    assert outline(effects) == [
+        "create back:question -> shop pending",
+        "move back:state -> pending",
+    ]
+    asked = created(effects, "back:question")
+    assert is_question(Related(TICKET, "pending", "", asked.source))
+    assert asked.parent == TICKET
+    assert "3 attempts brought nothing" in asked.subject
+    for words in ("3 times in a row", "the worker had used all its steps", "cost $5.00"):
+        assert words in asked.summary
+    said = named(effects, "back:state").text
+    assert machine_line(said) == Run(SESSION, "box1", "no report", Ending.OUT_OF_STEPS, facts.spent)
+
+
+@pytest.mark.parametrize(
+    ("ending", "changes", "state"),
+    [
+        (Ending.NO_REPORT, {}, "pending"),
+        (Ending.NO_REPORT, {"in_vain": 1}, "open"),
+        (Ending.NO_REPORT, {"in_vain": 7}, "pending"),
+        (Ending.NO_REPORT, {"progress": True}, "open"),
+        (Ending.KILLED, {}, "pending"),
+        (Ending.CRASHED, {}, "pending"),
+        (Ending.LIMIT, {}, "open"),
+        (Ending.NO_BOX, {}, "open"),
+        (Ending.STOPPED, {}, "open"),
+    ],
+)
+def test_only_what_was_the_tickets_own_asks(
+    ending: Ending, changes: dict[str, Any], state: str
+) -> None:
+    assert no_report(closing(**STUCK | changes), ending)[-1].state == state
+
+
+def test_half_done_too_often_asks_beside_the_comment() -> None:
+    limits = Limits(half_done=3)
+    before = passed(closing(half_done=1, limits=limits), report(complete=False))
+    assert outline(before) == ["comment comment", "move state -> open"]
+    effects = passed(closing(half_done=2, limits=limits), report(complete=False, open=["tests"]))
+    assert outline(effects) == [
+        "create half:question -> shop pending",
+        "comment comment",
+        "move state -> pending",
+    ]
+    asked = created(effects, "half:question")
+    assert is_question(Related(TICKET, "pending", "", asked.source))
+    for words in ("half done 3 times in a row", "Still open: tests", "cost $1.84"):
+        assert words in asked.subject + asked.summary
+    done = passed(closing(half_done=9, limits=limits), report())
+    assert outline(done) == ["comment comment", "move state -> review"]
+
+
+def test_one_try_is_told_as_one() -> None:
+    facts = closing(**STUCK | {"in_vain": 0, "limits": Limits(in_vain=1), "cost_usd": 0.0})
+    asked = created(no_report(facts, Ending.NO_REPORT), "back:question")
+    assert "1 attempt brought nothing" in asked.subject
+    assert "was tried once" in asked.summary
+    assert "cost" not in asked.summary

@@ -25,6 +25,18 @@ def test_only_where_the_row_cannot_decide(ticket: Ticket, needed: bool) -> None:
     assert needs_history(ticket, PEOPLE, "members") is needed
 
 
+@pytest.mark.parametrize(
+    ("created_ms", "updated_ms", "needed"),
+    [(1, 5, False), (1, 100, False), (1, 101, True), (150, 150, False), (150, 151, True)],
+)
+def test_starts_are_counted_only_where_something_happened(
+    created_ms: int, updated_ms: int, needed: bool
+) -> None:
+    ticket = make_ticket(created_ms=created_ms, updated_ms=updated_ms)
+    assert needs_history(ticket, PEOPLE, "members", 100) is needed
+    assert not needs_history(ticket, PEOPLE, "members", None)
+
+
 def test_with_everybody_let_in_a_stranger_needs_none() -> None:
     assert not needs_history(make_ticket(author="eve", user_id="u3"), PEOPLE, "all")
 

@@ -14,7 +14,7 @@ def half_done() -> str:
 
 
 def half_done_for_good(rounds: int) -> str:
-    return f"Waits for your answer: half done for the {rounds}th time in a row."
+    return f"Waits for your answer: half done, {rounds} in a row."
 
 
 def built() -> str:

@@ -63,29 +63,47 @@ def failed_check(ticket: Ref, link: str, fails: int, why: Sequence[Reason]) -> A
     )
 
 
-def in_vain(ticket: Ref, link: str, count: int, why: str) -> Asked:
-    """Nothing came of it, time and again. `why`: what happened last, in plain words."""
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """How often, how it ended last (plain words), and what all of it cost (empty: not known)."""
+
+    count: int
+    why: str
+    cost: str
+
+    @property
+    def times(self) -> str:
+        return f"{self.count} times in a row" if self.count > 1 else "once"
+
+    @property
+    def so_far(self) -> list[str]:
+        return [f"All work on it so far cost {self.cost}."] if self.cost else []
+
+
+def in_vain(ticket: Ref, link: str, tried: Tried) -> Asked:
+    """Nothing came of it, time and again."""
+    attempts = "attempts" if tried.count > 1 else "attempt"
     return Asked(
-        _about(ticket, f"{count} attempts brought nothing. How shall it go on?"),
+        _about(ticket, f"{tried.count} {attempts} brought nothing. How shall it go on?"),
         lay(
-            f"Workers tried {link} {count} times in a row and left no result.",
+            f"{link} was tried {tried.times}, and no result was left.",
             "**What to do:** answer here what the next worker shall do differently, for example a"
             " smaller first step; then it is tried again. Or cancel that ticket.",
-            bullets([f"Last time: {why}."]),
+            bullets([f"Last time: {tried.why}.", *tried.so_far]),
         ),
     )
 
 
-def half_done(ticket: Ref, link: str, count: int, report: Report) -> Asked:
+def half_done(ticket: Ref, link: str, tried: Tried, report: Report) -> Asked:
     """Each round brings it on, and it does not end."""
     left = [say(item) for item in report.open[:3]]
     return Asked(
-        _about(ticket, f"half done {count} times in a row. How shall it go on?"),
+        _about(ticket, f"half done {tried.times}. How shall it go on?"),
         lay(
-            f"{count} workers in a row brought {link} on and did not finish it.",
+            f"Work on {link} was half done {tried.times}: it comes on and does not end.",
             "**What to do:** answer here whether it shall go on like this, or what can be left out."
             " Cutting it into smaller tickets helps most.",
-            bullets([f"Still open: {each}" for each in left]),
+            bullets([*(f"Still open: {each}" for each in left), *tried.so_far]),
         ),
     )
 
