@@ -291,6 +291,8 @@ class Session:
         self.save(facts)
         if part.kind in ("finalize", "fix"):
             self.bench.emit(telling.finalize(facts, part))
+        if (anew := telling.anew(facts, part)) is not None:
+            self.bench.emit(anew)
         self.bench.emit(telling.part(facts, part, run.agent.name))
         follower = self.news.follow(run.agent, part)
 

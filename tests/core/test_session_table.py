@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Literal
 
 import pytest
 from hypothesis import given
@@ -19,6 +19,7 @@ from colony.core.session import (
     Facts,
     LeaseFacts,
     Occasion,
+    Outcome,
     ParkFacts,
     PartFacts,
     ReportFacts,
@@ -41,7 +42,7 @@ from colony.core.session import (
 from colony.core.session.changes import go_on_now, park_changed, taken_up
 from colony.core.session.facts import PartKind
 from colony.core.session.follows import BROKEN
-from colony.core.session.steps import Park, Parked, Resume, TellPark
+from colony.core.session.steps import UNTIL_ASKED_MS, Park, Parked, Resume, TellPark
 from colony.core.ticket import Ref
 from colony.core.turn import Turn
 
@@ -123,6 +124,92 @@ def test_an_agent_that_never_named_its_session_is_not_asked(ending: Ending) -> N
     assert next_step(facts, NOW) == BACK
 
 
+JUDGED = replace(
+    REPORTED,
+    parts=(*REPORTED.parts, part(2, "check", Ending.REPORT)),
+    verdict=VerdictFacts(2, "a", valid=True, passed=True),
+)
+POSTING = replace(
+    JUDGED, occasion=Occasion.PASSED, outbox=(Effect("comment", "comment", text="x"),)
+)
+STAGES: Final = {"leased": LEASED, "reported": REPORTED, "judged": JUDGED}
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_what_a_person_asked_for_comes_before_all_else(stage: str) -> None:
+    facts = STAGES[stage]
+    assert next_step(replace(facts, asked="stop"), NOW) == Compose(Occasion.STOPPED)
+    assert next_step(replace(facts, asked="park"), NOW) == Park("asked", NOW + UNTIL_ASKED_MS)
+
+
+def test_a_stop_reaches_a_session_that_is_parked_already() -> None:
+    park = ParkFacts(1, "limit", 1, NOW + 9_000, NOW + 9_000, "x", told=True)
+    facts = replace(LEASED, parts=(part(1, "work", Ending.LIMIT),), parks=(park,))
+    assert next_step(facts, NOW) == Parked(park)
+    assert next_step(replace(facts, asked="stop"), NOW) == Compose(Occasion.STOPPED)
+
+
+def test_an_order_waits_for_the_end_of_a_part_and_not_for_what_is_being_posted() -> None:
+    running = replace(LEASED, parts=(replace(part(1, "work", Ending.REPORT), ended=None),))
+    assert next_step(replace(running, asked="stop"), NOW) == Settle(1)
+    assert next_step(replace(POSTING, asked="stop"), NOW) == Send(POSTING.outbox[0])
+
+
+HALTED = replace(LEASED, parts=(part(1, "work", Ending.STOPPED),))
+ANSWERED = replace(part(1, "work", Ending.REPORT), answer_sha256="a")
+
+
+@pytest.mark.parametrize("asked", [None, "stop", "park"])
+@pytest.mark.parametrize(
+    ("facts", "moved", "taken"),
+    [
+        (LEASED, End(Outcome.MOVED), End(Outcome.LATE)),
+        (HALTED, End(Outcome.MOVED), End(Outcome.LATE)),
+        (replace(LEASED, parts=(ANSWERED,)), Validate(1), Validate(1)),
+        (REPORTED, RunPart("check"), Compose(Occasion.LATE)),
+        (replace(REPORTED, post=False), RunPart("check"), End(Outcome.LATE)),
+        (JUDGED, Compose(Occasion.PASSED), Compose(Occasion.LATE)),
+        (POSTING, Send(POSTING.outbox[0]), Send(POSTING.outbox[0])),
+    ],
+)
+def test_what_follows_where_the_lease_is_lost(
+    facts: Facts, moved: Step, taken: Step, asked: Literal["stop", "park"] | None
+) -> None:
+    """No order and no pause counts any more; work that is done is filed, none is begun."""
+    facts = replace(facts, asked=asked)
+    assert next_step(replace(facts, lost="moved"), NOW) == moved
+    assert next_step(replace(facts, lost="taken"), NOW) == taken
+
+
+@pytest.mark.parametrize("deaths", range(5))
+@pytest.mark.parametrize("broken", range(4))
+def test_deaths_of_the_session_and_of_its_agent_count_together(deaths: int, broken: int) -> None:
+    """Two may be taken up again, whichever they were; a third gives the ticket back."""
+    parts = tuple(part(number + 1, "work", Ending.CRASHED) for number in range(broken))
+    facts = replace(LEASED, parts=parts, deaths=deaths)
+    allowed = deaths + broken <= SETUP.crash_resumes
+    again = RunPart("work", "u") if broken else RunPart("work")
+    assert next_step(facts, NOW) == (again if allowed else BACK)
+
+
+@pytest.mark.parametrize("deaths", range(5))
+def test_deaths_before_a_check_cost_the_verdict_and_not_the_report(deaths: int) -> None:
+    allowed = deaths <= SETUP.crash_resumes
+    facts = replace(REPORTED, deaths=deaths)
+    assert next_step(facts, NOW) == (RunPart("check") if allowed else Compose(Occasion.NO_VERDICT))
+    rests = replace(facts, post=False)
+    assert next_step(rests, NOW) == (RunPart("check") if allowed else Rest(judged=False))
+
+
+def test_a_death_is_counted_once_and_never_twice_for_the_same_part() -> None:
+    running = replace(LEASED, parts=(replace(part(1, "work", Ending.REPORT), ended=None),))
+    assert taken_up(LEASED).deaths == 1
+    assert taken_up(running).deaths == 0, "the part's own ending counts"
+    assert taken_up(replace(LEASED, left=True)).deaths == 0, "it was left in order"
+    assert taken_up(replace(JUDGED, outcome=Outcome.POSTED)).deaths == 0
+    assert not taken_up(replace(LEASED, left=True)).left
+
+
 @dataclass(frozen=True)
 class Drawn:
     """How the world answers one part."""
@@ -137,12 +224,21 @@ class Drawn:
 SUCCESS: Final = Drawn(Ending.REPORT)
 DRAWN = st.builds(Drawn, st.sampled_from(Ending), st.booleans(), st.booleans(), st.booleans())
 
+Event = Literal["", "stop", "park", "death", "moved", "taken"]
+"""What happens between two steps; mostly nothing."""
+EVENTS = st.lists(st.sampled_from(["", "", "", "stop", "park", "death", "moved", "taken"]))
+
 
 class World:
     """Does each step as `flow` does, with drawn outcomes; then the last one for ever."""
 
-    def __init__(self, outcomes: Sequence[Drawn], last: Drawn, post: bool) -> None:
+    def __init__(
+        self, outcomes: Sequence[Drawn], last: Drawn, post: bool, events: Sequence[Event] = ()
+    ) -> None:
         self.facts = replace(NEW, post=post)
+        self.events = list(events)
+        self.stopped_at: int | None = None
+        """How many steps had been taken when a stop that counts was asked for."""
         self.outcomes = list(outcomes)
         self.last = last
         self.valid = True
@@ -152,12 +248,30 @@ class World:
     def run(self, most: int) -> Step:
         """The step with which the session ends or rests, or is parked with nothing drawn left."""
         for _ in range(most):
+            self.happen(self.events.pop(0) if self.events else "")
             step = next_step(self.facts, self.now_ms)
             self.steps.append(step)
-            if isinstance(step, End | Rest) or (isinstance(step, Parked) and not self.outcomes):
+            more = self.events or (self.outcomes and isinstance(step, Parked))
+            if isinstance(step, End) or (isinstance(step, Rest | Parked) and not more):
                 return step
-            self.do(step)
+            if not isinstance(step, Rest):
+                self.do(step)
         raise AssertionError(f"no end: {self.steps[-12:]}")
+
+    def happen(self, event: Event) -> None:
+        """As `flow` writes it down: orders and losses only of what is held and not yet posted."""
+        if event == "death":
+            self.facts = taken_up(self.facts)
+        if self.facts.lease is None or self.facts.occasion is not None:
+            return
+        if event in ("moved", "taken"):
+            self.facts = replace(self.facts, lost=self.facts.lost or event)
+        elif event == "stop":
+            self.facts = replace(self.facts, asked=event)
+            if self.facts.lost is None and self.stopped_at is None:
+                self.stopped_at = len(self.steps)
+        elif event == "park" and self.facts.asked != "stop" and self.facts.parked is None:
+            self.facts = replace(self.facts, asked=event)
 
     def do(self, step: Step) -> None:
         match step:
@@ -218,7 +332,7 @@ class World:
             self.facts = replace(self.facts, report=ReportFacts(number, "a", valid=self.valid))
 
 
-WORLDS = st.builds(World, st.lists(DRAWN, max_size=25), DRAWN, st.booleans())
+WORLDS = st.builds(World, st.lists(DRAWN, max_size=25), DRAWN, st.booleans(), EVENTS)
 MOST: Final = 400
 
 
@@ -252,3 +366,29 @@ def test_nothing_of_an_interrupted_part_is_read(world: World) -> None:
     if world.facts.occasion in (Occasion.PASSED, Occasion.FAILED):
         assert world.facts.report is not None
         assert world.facts.report.valid
+
+
+@given(WORLDS)
+def test_once_stopped_nothing_more_is_started(world: World) -> None:
+    """From the order on, unless the lease was lost before it could be given back."""
+    last = world.run(MOST)
+    if world.stopped_at is None or world.facts.lost is not None:
+        return
+    after_it = world.steps[world.stopped_at :]
+    assert not any(isinstance(each, RunPart | Park | TellPark | Resume) for each in after_it)
+    assert last == End(Outcome.GIVEN_BACK)
+
+
+@given(WORLDS)
+def test_once_lost_the_worker_is_never_started_again(world: World) -> None:
+    inner = world.do
+
+    def do(step: Step) -> None:
+        if isinstance(step, RunPart) and step.kind != "check":
+            assert world.facts.lost is None
+        if isinstance(step, RunPart):
+            assert world.facts.lost != "taken"
+        inner(step)
+
+    world.do = do  # type: ignore[method-assign]
+    world.run(MOST)
