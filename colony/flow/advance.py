@@ -199,9 +199,9 @@ class Session:
         self.news.hurry()
         if signals.count - self._heard > 1:
             raise Interrupted(facts, int(signals.first or 15))
+        self._tenure.release(quick=True)
         if facts.lease is None or facts.occasion is not None or facts.lost is not None:
             raise Stopped(facts)
-        self._tenure.release(quick=True)
         self.park(Park("stop", self._now_ms()))
         park = self.facts.parked
         return None if park is None else Parked(park)

@@ -69,8 +69,6 @@ def _facts(run: RunFolder) -> Facts:
         raise Refused(f"{run.path} is no run folder: it holds no session.json")
     if isinstance(facts, Garbage):
         raise Refused(facts.reason)
-    if facts.session != run.session:
-        raise Refused(f"{run.path} holds session {facts.session}: a run folder keeps its name")
     return facts
 
 

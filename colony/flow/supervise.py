@@ -7,10 +7,10 @@ session is stands in its run folder, and whether it lives is told by its lock.
 from __future__ import annotations
 
 import contextlib
-import signal
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from signal import Signals
 from typing import Final
 
 from colony.core.endings import Exit
@@ -63,8 +63,9 @@ class Supervisor:
     def __init__(self, command: Command) -> None:
         self._command = command
         self._members: dict[str, Member] = {}
-        self._told: tuple[signal.Signals, frozenset[str]] | None = None
-        """The last signal to all of them, and whom it reached."""
+        self._untold: dict[str, object] = {}
+        """Members that did not get the last signal to all of them yet."""
+        self._signal: Signals | None = None
 
     @property
     def members(self) -> tuple[Member, ...]:
@@ -116,6 +117,7 @@ class Supervisor:
             if not one.child.ended():
                 continue
             del self._members[one.session]
+            self._untold.pop(one.session, None)
             exit_ = one.child.reap()
             one.child.close()
             words = ""
@@ -126,12 +128,12 @@ class Supervisor:
                 remove_log(one.log)
             yield Gone(one, exit_, words)
 
-    def signal(self, number: signal.Signals) -> None:
-        """To every session's process, adopted ones too, and to those that join later: it may come
-        while one is being started."""
-        self._told = number, frozenset(self._members)
+    def signal(self, number: Signals) -> None:
+        """To every session's process, adopted ones too; one that is just being started gets it as
+        soon as it is there. To each once."""
+        self._signal, self._untold = number, dict.fromkeys(self._members)
         for one in self.members:
-            _tell(one, number)
+            self._tell(one, number)
 
     def leave(self) -> None:
         """Let go of what still runs: it runs on."""
@@ -142,24 +144,24 @@ class Supervisor:
         self._members.clear()
 
     def _joined(self, one: Member) -> Member:
+        self._untold[one.session] = None
         self._members[one.session] = one
-        # Asked after it is a member, so that a handler at any moment either reached it or is seen
-        # here; a second SIGTERM would kill what is just being parked.
-        if self._told is not None:
-            number, reached = self._told
-            if one.session not in reached:
-                _tell(one, number)
+        if self._signal is not None:
+            self._tell(one, self._signal)
         return one
+
+    def _tell(self, one: Member, number: Signals) -> None:
+        # The handler of a signal comes between any two steps of this: a second SIGTERM would end
+        # what is being parked, so one step alone decides who sends it.
+        if self._untold.pop(one.session, self) is self:
+            return
+        # A process that has just been let go of is told nothing.
+        with contextlib.suppress(OSError):
+            one.child.signal(number)
 
     def _work(self, ref: Ref, words: Sequence[str], log: Path) -> Child:
         argv = (*self._command.argv, "work", ref.project, str(ref.number), *words)
         return start(argv, self._command.env, log)
-
-
-def _tell(one: Member, number: signal.Signals) -> None:
-    # In the handler of a signal, too: a process that has just been let go of is told nothing.
-    with contextlib.suppress(OSError):
-        one.child.signal(number)
 
 
 NO_PORTS: Final[Range] = (0, 0)

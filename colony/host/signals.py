@@ -14,6 +14,8 @@ from collections.abc import Callable, Collection
 from types import FrameType, TracebackType
 from typing import Final, Self
 
+LAST: Final = 3
+"""So many stops a loop counts; one more ends it."""
 STOPPING: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
@@ -112,3 +114,8 @@ class LoopSignals(StopSignals):
         else:
             super()._note(number, frame)
             self.on_stop(self.count)
+            if self.count >= LAST:
+                # Nothing of the loop is left to be ended in order: where it hangs in a write that
+                # nobody reads, whoever stops it once more shall not need SIGKILL.
+                for each in (signal.SIGTERM, signal.SIGINT):
+                    signal.signal(each, signal.SIG_DFL)

@@ -20,6 +20,7 @@ from colony.flow.supervise import NO_PORTS, Command, Gone, Supervisor
 from colony.host.clock import SystemClock
 from colony.host.journal import RunFolder
 from colony.host.signals import LoopSignals
+from colony.host.starting_log import Said
 
 ROOT = Path(__file__).resolve().parents[2]
 SESSION = "s-20260131T1819-abc123"
@@ -206,3 +207,56 @@ def test_a_stop_is_heard_in_the_middle_of_something_else(desk: Desk) -> None:
             os.kill(os.getpid(), number)
         assert (heard, signals.reads_again) == ([1, 2], True)
     assert the_end(supervisor).exit == Exit(signal=signal.SIGTERM)
+
+
+@pytest.mark.parametrize("kind", ["fifo", "link", "folder"])
+def test_what_stands_in_the_place_of_a_log_is_not_waited_for(
+    desk: Desk, kind: str, tmp_path: Path
+) -> None:
+    kept = desk.kept()
+    log = desk.runs / SESSION / "work.log"
+    if kind == "fifo":
+        os.mkfifo(log)
+    elif kind == "link":
+        log.symlink_to(tmp_path / "elsewhere")
+    else:
+        log.mkdir()
+    supervisor = desk.supervisor("touch $OUT")
+    with pytest.raises(ColonyError, match=r"work\.log"):
+        supervisor.take_up(kept, None)
+    assert supervisor.members == ()
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_log_with_a_reader_that_is_no_file_is_not_written_to(desk: Desk) -> None:
+    kept = desk.kept()
+    log = desk.runs / SESSION / "work.log"
+    os.mkfifo(log)
+    reader = os.open(log, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        with pytest.raises(ColonyError, match="is a FIFO"):
+            desk.supervisor("echo told").take_up(kept, None)
+        assert os.read(reader, 10) == b""
+    finally:
+        os.close(reader)
+
+
+def test_a_stop_reaches_what_is_just_being_started(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The handler of a signal runs while the process is there and no member yet."""
+    supervisor = desk.supervisor(
+        "trap 'echo told >> $OUT' TERM; touch $OUT.up; while :; do :; done"
+    )
+
+    def started(log: Path) -> None:
+        until(Path(f"{desk.out}.up").exists)
+        supervisor.signal(signal.SIGTERM)
+
+    monkeypatch.setattr(Said, "of", started)
+    supervisor.begin(SESSION, REF, "/dev-folder", (8700, 8709))
+    until(desk.out.exists)
+    supervisor.signal(signal.SIGKILL)
+    [gone] = [the_end(supervisor)]
+    assert gone.exit == Exit(signal=9)
+    assert desk.out.read_text() == "told\n", "once: a second SIGTERM ends what is being parked"

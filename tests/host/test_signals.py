@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 
@@ -109,3 +111,34 @@ def test_a_wake_up_ends_the_wait_and_is_forgotten(how: str, signals: LoopSignals
         assert not ready
         spent_s, _ = took_s(signals, 0.05, living)
         assert spent_s >= 0.05, "once is enough"
+
+
+def test_one_more_than_the_last_ends_a_loop_that_hangs() -> None:
+    """A write to a pipe that nobody reads goes on after a handler has run."""
+    program = (
+        "import os, signal\n"
+        "from colony.host.signals import LoopSignals\n"
+        "with LoopSignals() as made:\n"
+        "    made.on_stop = lambda count: os.write(2, b'%d\\n' % count)\n"
+        "    os.write(2, b'up\\n')\n"
+        "    os.write(1, bytes(2**20))\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
+    ) as hung:
+        assert hung.stderr is not None
+        assert hung.stderr.readline() == b"up\n"
+        for number in (1, 2, 3):
+            hung.send_signal(signal.SIGTERM)
+            assert hung.stderr.readline() == b"%d\n" % number
+        # The third's handler may still run when this comes: then it is handled, not lost.
+        until_ended(hung)
+    assert hung.returncode == -signal.SIGTERM
+
+
+def until_ended(process: subprocess.Popen[bytes]) -> None:
+    deadline_s = CLOCK.boot_s() + LONG_S
+    while process.poll() is None:
+        process.send_signal(signal.SIGTERM)
+        assert CLOCK.boot_s() < deadline_s
+        select.select([], [], [], 0.05)
