@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from bench.looping import home_with_work, memory_over
 from bench.requests import Connection, Load, a_comment, per_second
 from bench.served import Addresses, served
 from bench.surveys import survey_of
@@ -147,6 +148,20 @@ def b4() -> list[Figure]:
         return [Figure("B4", "colony work, agent that does nothing, wall", ratio, "x bare", detail)]
 
 
+def b5() -> list[Figure]:
+    """Memory of `colony run` over many sessions, against its first ten. `BENCH_SESSIONS` more."""
+    sessions = int(os.environ.get("BENCH_SESSIONS", "200"))
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder) / "home"
+        home_with_work(home, sessions)
+        seen = memory_over(home, sessions, environment())
+    detail = (
+        f"{seen.last / 1024:.1f} MiB against {seen.first / 1024:.1f}, peak {seen.peak / 1024:.1f}"
+    )
+    what = f"run, memory after {sessions:,} sessions"
+    return [Figure("B5", what, seen.last / seen.first, "x its first ten", detail)]
+
+
 def b7() -> list[Figure]:
     """The tracker's requests, each against an empty endpoint of the same server stack."""
     with tempfile.TemporaryDirectory() as folder:
@@ -188,7 +203,7 @@ def _b7(what: str, ours: Load, empty: Load, clients: int) -> Figure:
     return Figure("B7", f"{what}, {each}", ratio, "x an empty endpoint", detail)
 
 
-BENCHES: dict[str, Callable[[], list[Figure]]] = {"B1": b1, "B2": b2, "B4": b4, "B7": b7}
+BENCHES: dict[str, Callable[[], list[Figure]]] = {"B1": b1, "B2": b2, "B4": b4, "B5": b5, "B7": b7}
 
 
 def main(names: Sequence[str]) -> int:

@@ -26,14 +26,14 @@ def check(context: Context, folder: Folder, post: Post = False, again: Again = F
     A verdict that is there already is used again, unless --again asks for a new one.
     """
     with refusals(context, "check", None):
-        path = _run_folder(context, folder)
+        path = run_folder(context, folder)
         with outfit_of(context) as outfit:
             ended = check_session(outfit, path, post=post, again=again)
     context.show.line(ended.line, "bold")
     return ended.exit_code
 
 
-def _run_folder(context: Context, given: str) -> Path:
+def run_folder(context: Context, given: str) -> Path:
     """As given; a session's bare id, or `runs/…`, is looked for in the runs folder too."""
     path = Path(given).absolute()
     inside = context.settings.place.runs_dir / path.name

@@ -9,6 +9,7 @@ from colony.core.lines import Json, Line, clip
 from colony.core.pick import Eligible, Next, pick
 from colony.core.ticket import STATES, Ticket
 from colony.flow.observe import look
+from colony.host.pauses import pauses_of
 
 app = verbs()
 
@@ -24,6 +25,9 @@ def next_(context: Context, post: Post = False) -> None:
     with looking(context) as tracker:
         found = pick(look(tracker, viewpoint_of(context)))
     show(context, found)
+    paused = _paused(context, found)
+    if paused:
+        context.show.line(Line("note", paused), "dim")
     hint = _hint(found, post=post)
     if hint:
         context.show.line(Line("note", hint), "dim")
@@ -81,6 +85,15 @@ def _hint(found: Next, *, post: bool) -> str:
     if found.unready and not post:
         return "ask what is missing: colony next --post"
     return ""
+
+
+def _paused(context: Context, found: Next) -> str:
+    """What a running `colony run` waits for; by hand it can be started all the same."""
+    pauses = pauses_of(context.settings.place.home)
+    if pauses.everything:
+        return "everything is paused: colony resume"
+    project = found.chosen.ticket.ref.project if found.chosen is not None else ""
+    return f"{project} is paused: colony resume {project}" if pauses.holds(project) else ""
 
 
 def _named(ticket: Ticket) -> str:

@@ -1,4 +1,4 @@
-"""`colony pause`: nothing new starts, everywhere or in one project."""
+"""`colony pause`: start nothing new, of one project or at all."""
 
 from __future__ import annotations
 
@@ -6,29 +6,27 @@ from typing import Annotated
 
 import typer
 
+from colony.cli.looking import viewpoint_of
+from colony.cli.orders_desk import control_of
 from colony.cli.verb import Context, verb, verbs
 from colony.core.lines import Line
-from colony.core.ticket import is_name
-from colony.errors import UsageProblem
-from colony.host.control import Control
+from colony.errors import NotFound
 
 app = verbs()
 
-MaybeProject = Annotated[
-    str | None, typer.Argument(metavar="[PROJECT]", help="Only this one.", show_default=False)
+ProjectName = Annotated[
+    str | None,
+    typer.Argument(metavar="[PROJECT]", help="Default: everything.", show_default=False),
 ]
 
 
 @verb(app)
-def pause(context: Context, project: MaybeProject = None) -> None:
-    """Hold back starts of the loop; sessions that run go on, and post.
-
-    It lasts until `colony resume`, whatever is restarted meanwhile.
-    """
-    if project is not None and not is_name(project):
-        raise UsageProblem(f"{project}: no project can be named so")
-    Control(context.settings.place.home).pause(project or "")
-    where = f"of {project} " if project else ""
-    again = f"colony resume{f' {project}' if project else ''}"
-    text = f"— nothing new {where}starts; what runs goes on. Go on: {again}"
-    context.show.line(Line("pause", text, facts={"project": project}))
+def pause(context: Context, project: ProjectName = None) -> None:
+    """Start nothing new until `colony resume`. Sessions that run go on to their end."""
+    control = control_of(context)
+    if project is not None and project not in viewpoint_of(context).registry.projects:
+        raise NotFound(f"project {project} has no registry file")
+    control.pause(project)
+    what, again = (project, f" {project}") if project is not None else ("everything", "")
+    text = f"{what} — running sessions finish, nothing new starts, until: colony resume{again}"
+    context.show.line(Line("pause", text, facts={"project": project}), "bold")

@@ -14,16 +14,17 @@ from colony.cli.options import RUN, WORK, DryRun
 from colony.cli.reaching import as_colony
 from colony.cli.sessions_desk import refusals
 from colony.cli.verb import Context, Start, early_verb, verbs
+from colony.core.iteration import planned
 from colony.core.lines import Line
 from colony.core.live import is_live
 from colony.errors import Refused
-from colony.flow.run import Loop, LoopSettings, shown
+from colony.flow.run import Loop, LoopSettings
 from colony.flow.supervise import Supervisor
 from colony.flow.wiring.loop import LOCK, command_of, loop_bench, loop_settings
 from colony.flow.wiring.sessions import containment_of
 from colony.host.clock import SystemClock
 from colony.host.lock import lock_file
-from colony.host.logbook import Logbook
+from colony.host.log_file import LogFile
 from colony.host.signals import LoopSignals
 
 app = verbs()
@@ -45,17 +46,18 @@ def run(start: Start, once: Once = False, dry_run: DryRun = False, live: Live = 
     with refusals(context, "run", None):
         _check(context, live=live)
         with ExitStack() as held:
+            # The tracker first: where there is none, nothing is written.
+            tracker = held.enter_context(as_colony(context, hasty=True))
             if not dry_run:
                 held.enter_context(_home(context))
             signals = held.enter_context(LoopSignals())
-            tracker = held.enter_context(as_colony(context))
             emit = _emitter(context)
             again = _reader(start)
             bench = loop_bench(context.settings, tracker, signals, start.environ, emit, again)
             supervisor = Supervisor(command_of(context.settings, start.environ, start.flags))
             loop = Loop(bench, loop_settings(context.settings, viewpoint_of(context)), supervisor)
             if dry_run:
-                for line in shown(loop.plan_only()):
+                for line in planned(loop.plan_only()):
                     context.show.line(line)
                 return 0
             _begin(start, context, emit)
@@ -94,16 +96,16 @@ def _reader(start: Start) -> Callable[[], LoopSettings]:
 
 def _emitter(context: Context) -> Callable[[Line], None]:
     """Lines for whoever looks, and for `logs/colony.log`; trouble with that is said once."""
-    book, clock = Logbook(context.settings.place.home / "logs"), SystemClock()
-    told = ""
+    clock = SystemClock()
+
+    def complain(told: str) -> None:
+        context.show.problem(Line("warning", f"— {told}"))
+
+    book = LogFile(context.settings.place.home / "logs" / "colony.log", complain)
 
     def emit(line: Line) -> None:
-        nonlocal told
         context.show.line(line)
-        book.write(clock.wall_ms(), line.as_text())
-        if book.trouble and book.trouble != told:
-            context.show.problem(Line("warning", f"— no log is written: {book.trouble}"))
-        told = book.trouble
+        book.write(line.as_text(), clock.wall_ms())
 
     return emit
 

@@ -40,6 +40,7 @@ from colony.flow.sightings import (
 from colony.host.chance import SESSION
 from colony.host.clock import SystemClock
 from colony.host.journal import RunFolder
+from colony.host.pauses import Pauses, pauses_of
 
 app = verbs()
 
@@ -142,8 +143,18 @@ def _list(context: Context, last: int | None) -> int:
     for one in shown:
         if isinstance(one, Unreadable):
             context.show.line(facts_line(one, viewer))
+    paused = _paused(pauses_of(place.home))
+    if paused:
+        context.show.line(Line("note", paused))
     context.show.line(_count(everything, len(shown), viewer))
     return 0
+
+
+def _paused(pauses: Pauses) -> str:
+    if pauses.everything:
+        return "everything is paused: colony resume"
+    names = ", ".join(sorted(pauses.projects))
+    return f"paused: {names} (colony resume PROJECT)" if names else ""
 
 
 def _table(show: Show, found: Sequence[Here | Elsewhere], viewer: Viewer) -> None:

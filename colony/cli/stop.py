@@ -2,78 +2,49 @@
 
 from __future__ import annotations
 
-import signal
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
-from colony.cli.sessions_desk import outfit_of, refusals
+from colony.cli.orders_desk import desk_of
+from colony.cli.sessions import session_named
+from colony.cli.sessions_desk import outfit_of
 from colony.cli.verb import Context, verb, verbs
-from colony.core.last_line import PARKED
 from colony.core.lines import Line
 from colony.core.session import Facts
-from colony.errors import NotFound, UsageProblem
-from colony.flow.kept_session import session_here
-from colony.flow.runs import facts_of
-from colony.flow.starting import Order, work_on
-from colony.host.chance import SESSION
-from colony.host.children import adopt
-from colony.host.control import Control
-from colony.host.identity import has_ended
+from colony.flow.bench import Bench
+from colony.flow.orders import act_here, ask, open_session, park_here
+from colony.flow.wiring.sessions import bench_of
+from colony.host.control import Asked
 from colony.host.journal import RunFolder
 
 app = verbs()
 
-WAIT_S: Final = 15.0
-"""How long the end of a running session is waited for."""
-
-Session = Annotated[str, typer.Argument(metavar="SESSION", help="Its id.")]
-Park = Annotated[
-    bool, typer.Option("--park", help="Keep the ticket; it waits for: colony resume SESSION.")
+SessionName = Annotated[str, typer.Argument(metavar="S", help="The session's id.")]
+ParkIt = Annotated[
+    bool, typer.Option("--park", help="Park it until `colony resume S`; the ticket stays leased.")
 ]
 
 
 @verb(app)
-def stop(context: Context, session: Session, park: Park = False) -> int:
-    """End a session and give its ticket back; with --park, let it wait until it is resumed.
+def stop(context: Context, session: SessionName, park: ParkIt = False) -> None:
+    """End a session and give its ticket back, or park it with --park.
 
-    What is being posted is posted.
+    What it has begun to post it posts.
     """
-    if not SESSION.fullmatch(session):
-        raise UsageProblem(f"{session}: must be a session such as s-20260131T1819-abc123")
-    place = context.settings.place
-    folder, facts = session_here(place.runs_dir, session)
-    control = Control(place.home)
-    control.order(session, "park" if park else "stop")
-    child = adopt(folder.lock)
-    if child is None:
-        # Nobody works on it: this process does what is left to do.
-        with refusals(context, "work", str(facts.ticket)), outfit_of(context) as outfit:
-            order = Order(facts.ticket, facts.post, session=session)
-            work_on(outfit, order)
-    else:
-        child.signal(signal.SIGTERM)
-        ended = has_ended(child.pidfd, WAIT_S)
-        child.close()
-        if not ended:
-            text = f"— {facts.ticket} (session {session}) was asked to; it has not ended yet"
-            context.show.line(Line("stop", text, str(facts.ticket), session))
-            return 0
-    return _told(context, folder, facts)
+    asked: Asked = "park" if park else "stop"
+    desk = desk_of(context)
+    folder, _ = open_session(desk, session_named(session))
+    line = ask(desk, folder, asked)
+    if line is None and park:
+        line = park_here(desk, folder)
+    context.show.line(line or _here(context, folder, asked), "bold")
 
 
-def _told(context: Context, folder: RunFolder, before: Facts) -> int:
-    facts = facts_of(folder)
-    if not isinstance(facts, Facts):
-        raise NotFound(f"session {before.session} had not begun, and is gone")
-    ref, park = facts.ticket, facts.parked
-    if facts.outcome is not None:
-        how = f"has ended: {facts.outcome}"
-    elif park is not None:
-        how = f"is parked: {PARKED[park.reason]}. Go on: colony resume {facts.session}"
-    else:
-        how = "is kept as it stands"
-    text = f"— {ref} (session {facts.session}) {how}"
-    told = {"outcome": str(facts.outcome) if facts.outcome else None}
-    context.show.line(Line("stop", text, str(ref), facts.session, facts=told))
-    return 0
+def _here(context: Context, folder: RunFolder, asked: Asked) -> Line:
+    with outfit_of(context, warn=False) as outfit:
+
+        def bench(facts: Facts) -> Bench:
+            return bench_of(outfit, facts, folder)
+
+        return act_here(bench, folder, asked)

@@ -2,6 +2,10 @@
 
 The options are those of version 2.1.328, read from its runs; every one of them is known to 2.1.280,
 the oldest version that is taken, so that none depends on the installed version.
+
+A resumed run sends the earlier requests byte for byte, but for the cache marks, as long as model,
+tools and schema are the same. Transcript and cost are written with a delay: a SIGTERM writes both,
+a SIGKILL loses the cost of the run and may lose its last steps.
 """
 
 from __future__ import annotations

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from colony.core.lines import Json, Line, clip
 from colony.core.markers import utc
-from colony.core.plan import Wait
+from colony.core.plan import Action, Ask, Expire, Resume, Start, Wait
 from colony.core.ports import Range, show_range
 from colony.core.ticket import Ref
 
@@ -83,3 +83,24 @@ def _told(word: str, found: Iterable[str], between: str = ", ") -> list[str]:
     more = len(all_) - NAMED_MAX
     shown = between.join(all_[:NAMED_MAX]) + (f"{between}and {more} more" if more > 0 else "")
     return [f"{word} {shown}"]
+
+
+def planned(actions: tuple[Action, ...]) -> Iterator[Line]:
+    """The plan, one line an action."""
+    for action in actions:
+        match action:
+            case Expire(ref, lease):
+                text = f"expire {ref}: session {lease.session} is silent"
+            case Ask(unready):
+                text = f"ask for project {unready.project}: {unready.kind}"
+            case Resume(session, ref, _):
+                text = f"resume {ref} (session {session})"
+            case Start(ref, ports):
+                text = f"start {ref} (ports {ports[0]}-{ports[1]})"
+            case Wait(ref, _, reason, session):
+                text = f"wait {ref}{f' (session {session})' if session else ''}: {reason}"
+        word = type(action).__name__.lower()
+        ref_of = action.unready.project if isinstance(action, Ask) else str(action.ref)
+        yield Line("run.action", text, ref_of, facts={"action": word})
+    if not actions:
+        yield Line("run.action", "nothing to do", facts={"action": "none"})

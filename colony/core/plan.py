@@ -8,13 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
+from colony.core.lines import clip
 from colony.core.markers import utc
 from colony.core.pick import Next, Unready, pick
 from colony.core.ports import Range, free_ranges
 from colony.core.survey import Survey
 from colony.core.ticket import LeaseView, Ref, Ticket
+
+WHY_MAX: Final = 80
+"""Characters of why a start was refused: when it is tried again must fit behind it in a line."""
 
 KeptState = Literal["running", "parked", "left", "resting"]
 
@@ -261,7 +265,7 @@ class _Hands:
             return "kept", f"session {kept.session} of this host is on it"
         refused = self._room.refused.get(ref)
         if refused is not None and self._now_ms < refused.until_ms:
-            return "refused", f"{refused.why}; again after {utc(refused.until_ms)}"
+            return "refused", f"{clip(refused.why, WHY_MAX)}; again after {utc(refused.until_ms)}"
         return self._held(ref) or self._kept_folder(folder) or self._folder(folder) or self._slot()
 
     def _held(self, ref: Ref) -> tuple[str, str] | None:

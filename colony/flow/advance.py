@@ -59,6 +59,7 @@ from colony.flow.observe import people_in
 from colony.flow.part import Watch, run_part, settle_part
 from colony.flow.take import ANSWER_S, Hold, regain, take
 from colony.flow.tenure import Tenure
+from colony.host.control import Asked
 from colony.host.ended import note_ended
 
 NEWS_S: Final = 10.0
@@ -169,30 +170,38 @@ class Session:
         return park if park and not park.told and self.facts.lost is None else None
 
     def _take_orders(self) -> None:
-        """What a person asked for goes on record; the signal that came with it is heard."""
-        asked = self.bench.orders.of(self.facts.session)
+        """What a person asked for goes on record; the signal that came with it is heard: the signal
+        is sent while the order lies there, so that it has come once the order is taken away."""
+        facts = self.facts
+        asked = self.bench.orders.of(facts.session)
         if asked is None:
             return
+        if facts.lease is None and facts.occasion is None:
+            # Whether the ticket is this session's is not known yet: the order waits for the take.
+            self._heard = self.bench.place.signals.count
+            return
+        if facts.occasion is None:
+            self.save(self._with_order(asked))
+        self.bench.orders.done(facts.session, asked)
         self._heard = self.bench.place.signals.count
+
+    def _with_order(self, asked: Asked) -> Facts:
+        """One that is parked already and shall be waits for a person from now on."""
         park = self.facts.parked
-        if self.facts.occasion is None and self.facts.lease is not None:
-            if asked == "park" and park is not None:
-                # It waits already; from now on for a person.
-                until_ms = self._now_ms() + UNTIL_ASKED_MS
-                park = replace(park, reason="asked", resume_ms=until_ms)
-                self.save(park_changed(self.facts, park))
-            else:
-                self.save(replace(self.facts, asked=asked))
-        self.bench.orders.done(self.facts.session)
+        if asked != "park" or park is None:
+            return replace(self.facts, asked=asked)
+        until_ms = self._now_ms() + UNTIL_ASKED_MS
+        return park_changed(self.facts, replace(park, reason="asked", resume_ms=until_ms))
 
     def _stop(self) -> Parked | None:
         """The first stop: what is held is parked, what is being posted stays in the outbox."""
         facts, signals = self.facts, self.bench.place.signals
+        self.news.hurry()
         if signals.count - self._heard > 1:
             raise Interrupted(facts, int(signals.first or 15))
+        self._tenure.release(quick=True)
         if facts.lease is None or facts.occasion is not None or facts.lost is not None:
             raise Stopped(facts)
-        self._tenure.release(quick=True)
         self.park(Park("stop", self._now_ms()))
         park = self.facts.parked
         return None if park is None else Parked(park)
@@ -282,6 +291,8 @@ class Session:
         self.save(facts)
         if part.kind in ("finalize", "fix"):
             self.bench.emit(telling.finalize(facts, part))
+        if (anew := telling.anew(facts, part)) is not None:
+            self.bench.emit(anew)
         self.bench.emit(telling.part(facts, part, run.agent.name))
         follower = self.news.follow(run.agent, part)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, Protocol
+from typing import Final, Protocol
 
 from colony.coding.protocol import CodingAgent
 from colony.core.lines import Json, Line
@@ -15,6 +15,7 @@ from colony.flow.following import ShowDoing
 from colony.flow.observe import Viewpoint
 from colony.flow.part import Place
 from colony.host.chance import Chance
+from colony.host.control import Asked
 from colony.tracker.protocol import Tracker
 
 Emit = Callable[[Line], None]
@@ -30,16 +31,13 @@ class Schema:
     check: Check
 
 
-Asked = Literal["stop", "park"]
-
-
 class Orders(Protocol):
     """What a person at this host wants of a session, left where its process looks for it."""
 
     def of(self, session: str) -> Asked | None: ...
 
-    def done(self, session: str) -> None:
-        """It is on record with the session: the order is taken away."""
+    def done(self, session: str, asked: Asked) -> None:
+        """It is on record with the session: this order is taken away, and no later one."""
         ...
 
 
@@ -50,8 +48,8 @@ class NoOrders:
         del session
         return None
 
-    def done(self, session: str) -> None:
-        del session
+    def done(self, session: str, asked: Asked) -> None:
+        del session, asked
 
 
 NO_ORDERS: Final = NoOrders()

@@ -28,6 +28,8 @@ from colony.tracker.records.limits import RECORD_MAX
 
 TRY_S: Final = 5.0
 """How long a try is waited for."""
+HASTE_S: Final = 0.3
+"""The same, while this process is being stopped: a pause is to be over within seconds."""
 EVERY_S: Final = 10.0
 """Between two tries while a part runs."""
 STILL_S: Final = 60.0
@@ -57,6 +59,11 @@ class News:
         """Held while a try is begun and what it tells is taken: both threads do that."""
         self._try: threading.Thread | None = None
         self._tried_s = -EVERY_S
+        self._patience_s = TRY_S
+
+    def hurry(self) -> None:
+        """This process is being stopped: from now on a try is hardly waited for."""
+        self._patience_s = HASTE_S
 
     def changed(self, facts: Facts) -> None:
         """The facts were written down: a new phase is told, and waited for a little."""
@@ -120,7 +127,7 @@ class News:
     def _wait(self) -> None:
         """For the try that is under way, as long as its time is not up."""
         if self._try is not None:
-            self._try.join(max(0.0, TRY_S - self._since_s()))
+            self._try.join(max(0.0, min(self._patience_s, TRY_S - self._since_s())))
 
     def _put(self, bulletin: Bulletin) -> None:
         tracker, last = self._bench.tracker, self._last

@@ -6,8 +6,7 @@ answer of the tracker, no broken file and no session's end ends the loop.
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -41,6 +40,7 @@ from colony.flow.asking import ask_about_projects
 from colony.flow.bench import Emit
 from colony.flow.closing import Closing, closing_of
 from colony.flow.kept import Sessions, Tries, sessions_in
+from colony.flow.ladder import StopLadder
 from colony.flow.leases import expire
 from colony.flow.looking import Watch
 from colony.flow.observe import Viewpoint
@@ -48,15 +48,13 @@ from colony.flow.supervise import Gone, Supervisor
 from colony.host.chance import Chance
 from colony.host.clock import Clock
 from colony.host.control import Control
-from colony.host.notify import Notify
+from colony.host.notify import Notifier
+from colony.host.pauses import Pauses
 from colony.host.signals import LoopSignals
 from colony.tracker.protocol import Tracker
 
 REFUSED_MS: Final = (60_000, 300_000, 900_000)
 """Pause before a ticket whose start was refused is tried again."""
-PARK: Final = 2
-KILL: Final = 3
-"""How many stops park the sessions, and how many kill them."""
 LEAST_S: Final = 1.0
 """Least time between two iterations, whatever calls for one."""
 
@@ -86,7 +84,7 @@ class LoopBench:
     chance: Chance
     signals: LoopSignals
     control: Control
-    notify: Notify
+    notify: Notifier
     emit: Emit
     read_again: Callable[[], LoopSettings]
     """Settings and registry anew. `ColonyError`: they cannot be used."""
@@ -119,11 +117,9 @@ class Loop:
         self._asked: frozenset[Unready] = frozenset()
         self._told: frozenset[str] = frozenset()
         self._held_until_ms: int | None = None
-        self._heard = 0
-        self._rung = 0
-        """The last step of the ladder that the sessions have been told of."""
-        bench.signals.on_stop = self._hurry
-        self._stopped_s = 0.0
+        self._ladder = StopLadder(
+            bench.signals, supervisor, bench.clock, lambda text: self._say("run", text)
+        )
         self._next_s = 0.0
         """When the next iteration is due, on the boot clock."""
 
@@ -133,6 +129,9 @@ class Loop:
         """Until it is asked to stop and nothing of it runs; `once`: one iteration, and what it
         began."""
         self._bench.notify.ready()
+        if once:
+            # From cron no loop remembers the last look: in a crowd of dead leases it is one a look.
+            self._brake = Brake(slow=True)
         try:
             begun = self.iterate()
             while not self._over(begun if once else None):
@@ -156,13 +155,13 @@ class Loop:
         while True:
             self._mind_signals()
             left_s = self._next_s - bench.clock.boot_s()
-            watchdog_s = bench.notify.watchdog_s
+            watchdog_s = bench.notify.due_in(bench.clock.boot_s())
             slice_s = left_s if watchdog_s is None else min(left_s, watchdog_s)
             if self._bench.signals.count:
                 slice_s = min(max(slice_s, 0.0), self._until_parking_s())
-            ended = bench.signals.wait_for(self._supervisor.pidfds, max(0.0, slice_s))
-            bench.notify.alive()
-            if ended or bench.signals.count > self._heard or bench.signals.again:
+            ended = bench.signals.wait_for(max(0.0, slice_s), self._supervisor.pidfds)
+            bench.notify.beat(bench.clock.boot_s())
+            if ended or self._ladder.unheard or bench.signals.reads_again:
                 break
             if bench.clock.boot_s() >= self._next_s or self._until_parking_s() <= 0:
                 break
@@ -176,50 +175,13 @@ class Loop:
 
     def _mind_signals(self) -> None:
         """The stop ladder, and what is to be read again."""
-        signals, members = self._bench.signals, len(self._supervisor.members)
-        if signals.again:
-            signals.again = False
+        if self._bench.signals.take_read_again():
             self._read_again()
-        while self._heard < signals.count:
-            self._heard += 1
-            if self._heard == 1:
-                self._stopped_s = self._bench.clock.boot_s()
-                self._bench.notify.stopping()
-                text = "stop requested: nothing new starts"
-                goes_on = f", {members} session(s) go on; once more parks them"
-                self._say("run", text + (goes_on if members else ""))
-            elif self._heard == 2:
-                self._park()
-            else:
-                self._say("run", f"killing {members} session(s)")
-                self._climb(KILL)
-        if self._heard == 1 and self._until_parking_s() <= 0:
-            self._heard = 2
-            signals.count = max(signals.count, 2)
-            self._park()
-
-    def _park(self) -> None:
-        self._say("run", f"parking {len(self._supervisor.members)} session(s)")
-        self._climb(PARK)
-
-    def _hurry(self, count: int) -> None:
-        """In the handler: a second and a third stop reach the sessions at once, also while this
-        loop waits for an answer of the tracker."""
-        if count >= PARK:
-            self._climb(min(count, KILL))
-
-    def _climb(self, rung: int) -> None:
-        """Each step is told once: a second SIGTERM would kill what is just being parked."""
-        if rung > self._rung:
-            self._rung = rung
-            self._supervisor.signal(signal.SIGTERM if rung == PARK else signal.SIGKILL)
+        if self._ladder.mind(self._settings.stop_finish_s):
+            self._bench.notify.stopping()
 
     def _until_parking_s(self) -> float:
-        """Until what still runs is parked; for ever where it may finish."""
-        limit_s = self._settings.stop_finish_s
-        if self._heard != 1 or not limit_s:
-            return 3600.0
-        return self._stopped_s + limit_s - self._bench.clock.boot_s()
+        return self._ladder.until_parking_s(self._settings.stop_finish_s)
 
     def _read_again(self) -> None:
         try:
@@ -239,7 +201,15 @@ class Loop:
         self._number += 1
         self._next_s = bench.clock.boot_s() + self._settings.interval_s
         self._collect()
-        sessions = self._sessions()
+        try:
+            sessions = self._sessions()
+        except ColonyError as error:
+            # Who cannot see the sessions must begin nothing beside them.
+            if self._number == 1:
+                raise
+            did.notes.append(clip(error.line, 160))
+            self._tell(did)
+            return frozenset()
         for one in self._supervisor.adopt(sessions.kept):
             did.notes.append(f"adopted {one.ref} ({one.session})")
         sessions = replace(sessions, kept=self._supervisor.with_members(sessions.kept))
@@ -264,7 +234,7 @@ class Loop:
     def _sessions(self) -> Sessions:
         bench = self._bench
         now_ms = bench.clock.wall_ms()
-        found = sessions_in(bench.runs, now_ms, self._tries, bench.control.ordered())
+        found = sessions_in(bench.runs, now_ms, self._tries, bench.control.orders())
         for told in found.unreadable:
             if told not in self._told:
                 self._say("warning", f"— passed over: {told}")
@@ -301,7 +271,7 @@ class Loop:
             did.notes.append(braked.said)
         room = Room(
             blocked=bench.busy_ranges(settings.plan),
-            paused=bench.control.paused(),
+            paused=_paused(bench.control.pauses()),
             stopping=bench.signals.count > 0,
             refused={ref: refusal for ref, (_, refusal) in self._refused.items()},
             folders=settings.folders,
@@ -427,22 +397,6 @@ class Loop:
         self._bench.emit(Line(kind, text, ms=self._bench.clock.wall_ms()))
 
 
-def shown(actions: tuple[Action, ...]) -> Iterator[Line]:
-    """The plan, one line an action."""
-    for action in actions:
-        match action:
-            case Expire(ref, lease):
-                text = f"expire {ref}: session {lease.session} is silent"
-            case Ask(unready):
-                text = f"ask for project {unready.project}: {unready.kind}"
-            case Resume(session, ref, _):
-                text = f"resume {ref} (session {session})"
-            case Start(ref, ports):
-                text = f"start {ref} (ports {ports[0]}-{ports[1]})"
-            case Wait(ref, _, reason, session):
-                text = f"wait {ref}{f' (session {session})' if session else ''}: {reason}"
-        word = type(action).__name__.lower()
-        ref_of = action.unready.project if isinstance(action, Ask) else str(action.ref)
-        yield Line("run.action", text, ref_of, facts={"action": word})
-    if not actions:
-        yield Line("run.action", "nothing to do", facts={"action": "none"})
+def _paused(pauses: Pauses) -> frozenset[str]:
+    """As the plan has it: the empty name stands for all projects."""
+    return pauses.projects | {""} if pauses.everything else pauses.projects

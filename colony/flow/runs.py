@@ -31,9 +31,14 @@ def facts_of(folder: RunFolder) -> Facts | Garbage | None:
     if record is None or isinstance(record, Garbage):
         return record
     try:
-        return from_json(Facts, record)
+        facts = from_json(Facts, record)
     except CodecProblem as problem:
         return Garbage(f"{folder.session}: session.json: {problem}")
+    if facts.session != folder.session:
+        # A copy, or a folder that was renamed: whoever goes by the name would find other files.
+        told = f"it holds session {facts.session}: a run folder keeps its name"
+        return Garbage(f"{folder.session}: session.json: {told}")
+    return facts
 
 
 def not_ended(runs: Path) -> tuple[RunFolder, ...]:

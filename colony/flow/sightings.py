@@ -56,8 +56,6 @@ def sighted(folder: RunFolder) -> Here | Unreadable:
         return Unreadable(folder.session, "nothing is written down in it yet")
     if isinstance(facts, Garbage):
         return Unreadable(folder.session, facts.reason.removeprefix(f"{folder.session}: "))
-    if facts.session != folder.session:
-        return Unreadable(folder.session, f"it holds session {facts.session}")
     # Only of what is written down: who makes a folder has not locked it yet.
     return Here(facts, running=facts.outcome is None and is_locked(folder.lock))
 

@@ -150,8 +150,6 @@ def check_session(outfit: Outfit, folder: Path, *, post: bool, again: bool) -> E
         raise Refused(f"{folder} is no run folder: it holds no session.json")
     if isinstance(facts, Garbage):
         raise Refused(facts.reason)
-    if facts.session != run.session:
-        raise Refused(f"{folder} holds session {facts.session}: a run folder keeps its name")
     with lock_file(run.lock, f"run folder {run.session}", LOCK_WAIT_S):
         session, step = work.check(bench_of(outfit, facts, run), facts, post=post, again=again)
         told = ended(session.facts, step, "check")

@@ -7,10 +7,10 @@ session is stands in its run folder, and whether it lives is told by its lock.
 from __future__ import annotations
 
 import contextlib
-import signal
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from signal import Signals
 from typing import Final
 
 from colony.core.endings import Exit
@@ -63,6 +63,9 @@ class Supervisor:
     def __init__(self, command: Command) -> None:
         self._command = command
         self._members: dict[str, Member] = {}
+        self._untold: dict[str, object] = {}
+        """Members that did not get the last signal to all of them yet."""
+        self._signal: Signals | None = None
 
     @property
     def members(self) -> tuple[Member, ...]:
@@ -114,6 +117,7 @@ class Supervisor:
             if not one.child.ended():
                 continue
             del self._members[one.session]
+            self._untold.pop(one.session, None)
             exit_ = one.child.reap()
             one.child.close()
             words = ""
@@ -124,13 +128,12 @@ class Supervisor:
                 remove_log(one.log)
             yield Gone(one, exit_, words)
 
-    def signal(self, number: signal.Signals) -> None:
-        """To every session's process, adopted ones too."""
+    def signal(self, number: Signals) -> None:
+        """To every session's process, adopted ones too; one that is just being started gets it as
+        soon as it is there. To each once."""
+        self._signal, self._untold = number, dict.fromkeys(self._members)
         for one in self.members:
-            # Called in the handler of a signal, too: a process that has just been let go of is told
-            # nothing.
-            with contextlib.suppress(OSError):
-                one.child.signal(number)
+            self._tell(one, number)
 
     def leave(self) -> None:
         """Let go of what still runs: it runs on."""
@@ -141,8 +144,20 @@ class Supervisor:
         self._members.clear()
 
     def _joined(self, one: Member) -> Member:
+        self._untold[one.session] = None
         self._members[one.session] = one
+        if self._signal is not None:
+            self._tell(one, self._signal)
         return one
+
+    def _tell(self, one: Member, number: Signals) -> None:
+        # The handler of a signal comes between any two steps of this: a second SIGTERM would end
+        # what is being parked, so one step alone decides who sends it.
+        if self._untold.pop(one.session, self) is self:
+            return
+        # A process that has just been let go of is told nothing.
+        with contextlib.suppress(OSError):
+            one.child.signal(number)
 
     def _work(self, ref: Ref, words: Sequence[str], log: Path) -> Child:
         argv = (*self._command.argv, "work", ref.project, str(ref.number), *words)

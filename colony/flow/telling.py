@@ -59,6 +59,14 @@ def part(facts: Facts, one: PartFacts, agent: str) -> Line:
     return _line(facts, kind, text, part=one.number, agent=agent, model=runner.model, ports=ports)
 
 
+def anew(facts: Facts, one: PartFacts) -> Line | None:
+    """The work begins anew because its conversation cannot be taken up; None: it does not."""
+    if one.kind != "work" or one.resumes or _before(facts, one) is not Ending.POISONED:
+        return None
+    text = "— its agent's session cannot be taken up any more: the work begins anew, with the brief"
+    return _line(facts, "warning", text, part=one.number)
+
+
 def finalize(facts: Facts, one: PartFacts) -> Line:
     """A part begins that only asks for the report."""
     why = WHY.get(_before(facts, one), "it was stopped")

@@ -88,7 +88,7 @@ def run(bench: Bench, facts: Facts, *, again: bool = False) -> tuple[Session, St
     """
     session = Session(bench, facts)
     try:
-        with dev_folder(facts), _keeping(session):
+        with dev_folder(facts), keeping(session):
             if again and facts.outcome is None:
                 # Counted before it is tried: what kills its process is not tried without end.
                 session.save(taken_up(facts))
@@ -102,7 +102,7 @@ def run(bench: Bench, facts: Facts, *, again: bool = False) -> tuple[Session, St
 
 
 @contextlib.contextmanager
-def _keeping(session: Session) -> Iterator[None]:
+def keeping(session: Session) -> Iterator[None]:
     """Whatever does not answer, a session that has begun is kept, and the error says so."""
     try:
         yield
@@ -156,7 +156,7 @@ def check(bench: Bench, facts: Facts, *, post: bool, again: bool) -> tuple[Sessi
         facts = check_again(facts)
     facts = taken_up(go_on_now(facts, bench.place.clock.wall_ms()))
     session = Session(bench, replace(facts, post=post))
-    with dev_folder(facts), _keeping(session):
+    with dev_folder(facts), keeping(session):
         session.tell_verdict()
         if post:
             _lease_for_posting(session)

@@ -10,20 +10,18 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from colony.core.endings import Exit
 from colony.errors import Refused
 from colony.host.ending import send
-from colony.host.files import PRIVATE_FILE, write_problem
+from colony.host.files import PRIVATE_FILE, CannotWrite, kind_of, write_problem
 from colony.host.identity import has_ended, identify, open_process
 from colony.host.lock import holder_of, is_locked
-
-NOT_INHERITED: Final = ("NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC")
-"""What a service manager tells the loop, and nobody else."""
+from colony.host.notify import without_service
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +59,12 @@ def start(argv: Sequence[str], env: Mapping[str, str], log: Path) -> Child:
 
     `Refused`, `CannotWrite`: the log cannot be opened, or there is no such program.
     """
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
-    try:
-        out = os.open(log, flags, PRIVATE_FILE)
-    except OSError as problem:
-        raise write_problem(problem, str(log)) from None
+    out = _log_at(log)
     try:
         pid = os.posix_spawn(
             argv[0],
             list(argv),
-            {name: value for name, value in env.items() if name not in NOT_INHERITED},
+            without_service(env),
             file_actions=[
                 (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
                 (os.POSIX_SPAWN_DUP2, out, 1),
@@ -99,6 +93,21 @@ def adopt(lock: Path) -> Child | None:
         return Child(process.pid if process else 0, pidfd, own=False)
     os.close(pidfd)
     return None
+
+
+def _log_at(log: Path) -> int:
+    """A descriptor to append to it. A FIFO in its place is not waited for, and not written to."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    try:
+        out = os.open(log, flags, PRIVATE_FILE)
+    except OSError as problem:
+        raise write_problem(problem, str(log)) from None
+    found = os.fstat(out).st_mode
+    if stat.S_ISREG(found):
+        os.set_blocking(out, True)
+        return out
+    os.close(out)
+    raise CannotWrite(f"{log}: is {kind_of(found)}, not a file")
 
 
 def _inherited() -> list[int]:

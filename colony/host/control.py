@@ -1,102 +1,99 @@
-"""What the operator of this host wants, as files in `control/` of the home, removed when done.
+"""What a person at this host asks for, as files in `control/` of the home: a pause, an order.
 
-`pause` holds back starts everywhere, `pause-<project>` those of a project; `<session>.order` holds
-`stop` or `park` for a session. A file that is none of these is left alone.
+`pause` holds everything, `pause.<project>` one project, `order.<session>` says `stop` or `park`.
+A thing that Colony would not have written (a link, a folder, other words, another user's file)
+asks for nothing.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
-import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, Literal
 
-from colony.core.ticket import NAME_PATTERN
 from colony.errors import ColonyError
 from colony.host.chance import SESSION
-from colony.host.files import PRIVATE_FOLDER, read_own, write_own, write_problem
+from colony.host.files import make_own, write_own, write_problem
+from colony.host.lock import lock_file
+from colony.host.pauses import FOLDER, PAUSE, PAUSED, Pauses, names_in, pauses_of, word_of
 
-FOLDER: Final = "control"
-PAUSE: Final = "pause"
-_PROJECT: Final = re.compile(f"{PAUSE}-({NAME_PATTERN})", re.ASCII)
-_ORDER_MAX: Final = 64
+Asked = Literal["stop", "park"]
 
-Order = Literal["stop", "park"]
+_ORDER: Final = "order."
+_LOCK: Final = ".lock"
+_LOCK_WAIT_S: Final = 5.0
+_WORDS: Final[Mapping[bytes, Asked]] = {b"stop\n": "stop", b"park\n": "park"}
 
 
 class Control:
-    """The folder; it need not exist. Reading it is cheap enough for once a second."""
+    """The folder `control/` of this home. Reading it makes nothing, and never fails."""
 
     def __init__(self, home: Path) -> None:
+        self._home = home
         self._folder = home / FOLDER
 
-    def pause(self, project: str = "") -> None:
-        """Empty: everywhere. `CannotWrite`."""
-        self._write(f"{PAUSE}-{project}" if project else PAUSE, b"")
+    # --- pauses ------------------------------------------------------------------------------
 
-    def go_on(self, project: str = "") -> bool:
-        """Take a pause away; without a project all of them. False: there was none."""
-        names = [f"{PAUSE}-{project}"] if project else [PAUSE, *map(_named, self._projects())]
-        found = [name for name in names if (self._folder / name).exists()]
-        for name in found:
-            self._remove(name)
-        return bool(found)
+    def pauses(self) -> Pauses:
+        return pauses_of(self._home)
 
-    def paused(self) -> frozenset[str]:
-        """Projects; the empty name stands for all of them."""
-        everywhere = {""} if PAUSE in self._names() else set()
-        return frozenset(everywhere | self._projects())
+    def pause(self, project: str | None) -> None:
+        """Pause a project, or everything. `NoSpace`, `CannotWrite`: nothing is paused by it."""
+        self._write(_pause_name(project), PAUSED)
 
-    def order(self, session: str, order: Order) -> None:
-        """`CannotWrite`. A later order takes the place of an earlier one."""
-        self._write(f"{session}.order", order.encode())
+    def unpause(self, project: str | None) -> bool:
+        """Take this pause away; False: there was none. `CannotWrite`: it holds."""
+        return self._remove(_pause_name(project))
 
-    def of(self, session: str) -> Order | None:
-        """What is wanted of a session; an order that cannot be read is none."""
-        if not SESSION.fullmatch(session):
-            return None
-        path = self._folder / f"{session}.order"
-        if not path.exists():
-            return None
+    # --- orders ------------------------------------------------------------------------------
+
+    def of(self, session: str) -> Asked | None:
+        """What is wanted of this session. One look at one name: cheap enough for every second."""
+        return _WORDS.get(word_of(self._folder, f"{_ORDER}{session}"))
+
+    def orders(self) -> dict[str, Asked]:
+        """Every order that nobody has taken yet, by session."""
+        names = [name.removeprefix(_ORDER) for name in names_in(self._folder, _ORDER)]
+        asked = {name: self.of(name) for name in sorted(filter(SESSION.fullmatch, names))}
+        return {session: word for session, word in asked.items() if word is not None}
+
+    def order(self, session: str, asked: Asked) -> None:
+        """Leave an order; it takes the place of an earlier one. `NoSpace`, `CannotWrite`."""
+        with self.held():
+            self._write(f"{_ORDER}{session}", f"{asked}\n".encode())
+
+    def done(self, session: str, asked: Asked) -> None:
+        """Take this order away. Another one that came meanwhile stays."""
+        with contextlib.suppress(ColonyError), self.held():
+            if self.of(session) == asked:
+                self._remove(f"{_ORDER}{session}")
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Within the block no order comes or goes. `Busy`: somebody else has it held for long."""
+        self._make()
+        with lock_file(self._folder / _LOCK, f"folder {self._folder}", _LOCK_WAIT_S):
+            yield
+
+    # --- files -------------------------------------------------------------------------------
+
+    def _make(self) -> None:
+        make_own(self._home.resolve(), FOLDER)
+
+    def _write(self, name: str, word: bytes) -> None:
+        self._make()
+        write_own(self._folder, name, word)
+
+    def _remove(self, name: str) -> bool:
         try:
-            data = read_own(self._folder, path.name, _ORDER_MAX)
-        except ColonyError:
-            return None
-        return "stop" if data == b"stop" else "park" if data == b"park" else None
-
-    def done(self, session: str) -> None:
-        """The order is on record with its session."""
-        if SESSION.fullmatch(session):
-            self._remove(f"{session}.order")
-
-    def ordered(self) -> tuple[str, ...]:
-        """Sessions for which there is an order."""
-        names = (name.removesuffix(".order") for name in self._names() if name.endswith(".order"))
-        return tuple(sorted(name for name in names if SESSION.fullmatch(name)))
-
-    def _projects(self) -> set[str]:
-        found = (_PROJECT.fullmatch(name) for name in self._names())
-        return {one[1] for one in found if one}
-
-    def _names(self) -> frozenset[str]:
-        try:
-            with os.scandir(self._folder) as entries:
-                return frozenset(one.name for one in entries if one.is_file(follow_symlinks=False))
-        except OSError:
-            return frozenset()
-
-    def _write(self, name: str, data: bytes) -> None:
-        try:
-            self._folder.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
-        except OSError as problem:
-            raise write_problem(problem, str(self._folder)) from None
-        write_own(self._folder, name, data)
-
-    def _remove(self, name: str) -> None:
-        with contextlib.suppress(OSError):
             (self._folder / name).unlink()
+        except FileNotFoundError:
+            return False
+        except OSError as problem:
+            raise write_problem(problem, f"{self._folder}/{name}", "removed") from None
+        return True
 
 
-def _named(project: str) -> str:
-    return f"{PAUSE}-{project}"
+def _pause_name(project: str | None) -> str:
+    return PAUSE if project is None else f"{PAUSE}.{project}"

@@ -118,7 +118,7 @@ def is_locked(path: Path) -> bool:
 
 
 def holder_of(path: Path) -> int | None:
-    """The pid that holds the lock, where the kernel tells it."""
+    """The pid that holds the lock, where the kernel tells it; not one that only asks for it."""
     try:
         found = path.stat()
         locks = Path("/proc/locks").read_text(encoding="ascii")
@@ -128,7 +128,7 @@ def holder_of(path: Path) -> int | None:
     for line in locks.splitlines():
         # 1: FLOCK ADVISORY WRITE 4711 08:01:131 0 EOF; a waiter's line has an arrow in front
         words = line.split()
-        if words[1:2] == ["FLOCK"] and words[5] == f"{device}:{found.st_ino}":
+        if words[1:4] == ["FLOCK", "ADVISORY", "WRITE"] and words[5] == f"{device}:{found.st_ino}":
             pid = int(words[4])
             return pid if pid > 0 else None
     return None

@@ -1,4 +1,7 @@
-"""Stop requests: signals as numbers to look at, and a descriptor that wakes whoever waits."""
+"""Stop requests: signals as numbers to look at, and a descriptor that wakes whoever waits.
+
+A loop waits for more: for processes that end, and for the signal to read its files again.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,8 @@ from collections.abc import Callable, Collection
 from types import FrameType, TracebackType
 from typing import Final, Self
 
+LAST: Final = 3
+"""So many stops a loop counts; one more ends it."""
 STOPPING: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
@@ -19,8 +24,6 @@ class StopSignals:
 
     Only in the main thread. `wake` may be called from any thread.
     """
-
-    stopping: tuple[signal.Signals, ...] = STOPPING
 
     def __init__(self) -> None:
         self._read, self._write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -33,7 +36,7 @@ class StopSignals:
         return self._read
 
     def __enter__(self) -> Self:
-        for each in self.stopping:
+        for each in STOPPING:
             self._before[each] = signal.signal(each, self._note)
         return self
 
@@ -64,44 +67,55 @@ class StopSignals:
             while os.read(self._read, 4096):
                 pass
 
-    def _note(self, number: int, _frame: FrameType | None) -> None:
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        del frame
         self.count += 1
         self.first = self.first or signal.Signals(number)
         self.wake()
 
 
 class LoopSignals(StopSignals):
-    """As `StopSignals`, for a loop that waits for processes too; SIGHUP asks it to read again."""
+    """As `StopSignals`, for a loop that is told by SIGHUP to read its files again.
 
-    stopping = (signal.SIGTERM, signal.SIGINT)
+    `count` tells a second stop from a third.
+    """
 
     def __init__(self) -> None:
         super().__init__()
+        self._read_again = False
         self.on_stop: Callable[[int], object] = lambda _: None
         """Called in the handler of a stop, with how many there were: also while whoever waits is
         in the middle of something else."""
-        self.again = False
-        """SIGHUP came since this was last set to False."""
 
-    def __enter__(self) -> Self:
-        super().__enter__()
-        self._before[signal.SIGHUP] = signal.signal(signal.SIGHUP, self._note_again)
-        return self
+    @property
+    def reads_again(self) -> bool:
+        """SIGHUP came and was not acted on yet."""
+        return self._read_again
 
-    def wait_for(self, pidfds: Collection[int], seconds: float) -> frozenset[int]:
-        """Wait until one of these processes ends, a signal or a wake-up comes, or the time is over:
-        the processes that have ended."""
+    def take_read_again(self) -> bool:
+        """SIGHUP came since this was last asked."""
+        asked, self._read_again = self._read_again, False
+        return asked
+
+    def wait_for(self, seconds: float, pidfds: Collection[int]) -> frozenset[int]:
+        """Wait that long, or until a signal or a wake-up comes, or one of the processes has ended:
+        those that have."""
         poller = select.poll()
         for fd in (self.fd, *pidfds):
             poller.register(fd, select.POLLIN)
         ready = poller.poll(math.ceil(max(0.0, seconds) * 1000))
         self.drain()
-        return frozenset(fd for fd, _ in ready if fd != self.fd)
+        return frozenset(fd for fd, _ in ready) - {self.fd}
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        super()._note(number, frame)
-        self.on_stop(self.count)
-
-    def _note_again(self, _number: int, _frame: FrameType | None) -> None:
-        self.again = True
-        self.wake()
+        if number == signal.SIGHUP:
+            self._read_again = True
+            self.wake()
+        else:
+            super()._note(number, frame)
+            self.on_stop(self.count)
+            if self.count >= LAST:
+                # Nothing of the loop is left to be ended in order: where it hangs in a write that
+                # nobody reads, whoever stops it once more shall not need SIGKILL.
+                for each in (signal.SIGTERM, signal.SIGINT):
+                    signal.signal(each, signal.SIG_DFL)

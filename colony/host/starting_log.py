@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 from pathlib import Path
 from typing import IO, Final, Self
 
@@ -44,11 +45,15 @@ class Said:
 
     @classmethod
     def of(cls, log: Path) -> Self | None:
-        """None: there is no such file any more."""
+        """None: there is no such file any more, or it is none."""
         try:
-            return cls(log.open("rb"))
+            opened = os.open(log, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError:
             return None
+        if stat.S_ISREG(os.fstat(opened).st_mode):
+            return cls(os.fdopen(opened, "rb"))
+        os.close(opened)
+        return None
 
     def last_line(self) -> str:
         """The last line that is not empty; empty where there is none to be had."""

@@ -121,6 +121,12 @@ class Colony:
         assert flag.exists(), process.communicate()
         return process
 
+    def remembers(self, words: str) -> None:
+        """Wait until the real program's transcript holds these words: it is written a moment after
+        they were said, and what a SIGKILL comes before is not in the conversation any more."""
+        [run] = self.runs
+        until(lambda: any(words in each.read_text() for each in transcripts(run)), 10)
+
     def end(self) -> None:
         """The end of a test: nothing of any of its sessions is left."""
         for process in self.started:
@@ -165,6 +171,11 @@ class Colony:
         [run] = [run] if run else self.runs
         found: dict[str, Any] = json.loads((run / "session.json").read_text())
         return found
+
+
+def transcripts(run: Path) -> list[Path]:
+    """Where the real program keeps the conversations of a session."""
+    return list((run / "agent" / "projects").rglob("*.jsonl"))
 
 
 def carriers(*sessions: str) -> dict[int, str]:

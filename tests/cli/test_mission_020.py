@@ -337,7 +337,7 @@ def test_a_pause_holds_starts_until_it_is_taken_away(stage: Stage) -> None:
     assert stage("pause", "shop").code == 0
     with loop(stage) as running:
         assert running.until("iter")["waiting"] == {"shop#1": "paused"}
-        assert stage("resume").code == 0
+        assert stage("resume", "shop").code == 0
         running.until("session.end", outcome="posted")
 
 

@@ -124,3 +124,22 @@ def test_ended_sessions_are_not_read_again(stage: Stage) -> None:
     done = stage("work", "shop", "2", "--post")
     assert done.code == 0
     assert "passed over" in done.out + done.err
+
+
+@pytest.mark.parametrize("how", ["copied", "renamed"])
+def test_a_run_folder_under_another_name_is_told_and_left_alone(stage: Stage, how: str) -> None:
+    """Its lock and its files are another folder's: nobody goes on with it, nobody waits for it."""
+    assert stage("work", "shop", "1").code == 0
+    real, other = stage.run, stage.run.with_name("s-20200101T0000-abcdef")
+    if how == "copied":
+        shutil.copytree(real, other)
+        assert stage("work", "shop", "1", "--post").code == 0
+        assert stage.row(ONE).state == "review"
+    else:
+        real.rename(other)
+    before = stage.store()
+    done = stage("run", "--once")
+    assert f"passed over: {other.name}: session.json: it holds session {real.name}" in done.out
+    assert "resumed" not in done.out
+    assert real.exists() == (how == "copied"), "nothing is made in its name"
+    assert stage.store() == before

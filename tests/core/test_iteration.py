@@ -66,6 +66,13 @@ def test_who_waits_is_named_up_to_a_limit() -> None:
     assert len(line(replace(IDLE, waiting=waiting)).facts["waiting"]) == 11  # type: ignore[arg-type]
 
 
+def test_a_long_reason_leaves_room_for_the_others() -> None:
+    waiting = [Wait(SHOP, "refused", "x" * 200), Wait(Ref("till", 2), "slots", "1 at once")]
+    text = line(replace(IDLE, waiting=waiting)).text
+    assert text.endswith("; till#2 (1 at once)")
+    assert text.count("x") < 120
+
+
 @given(words=st.text(max_size=200))
 @example(words="x" * 5000)
 def test_no_name_makes_it_two_lines_or_endless(words: str) -> None:

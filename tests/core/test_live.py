@@ -18,6 +18,8 @@ OURS = [
     "postgresql://%2Frun%2Fpostgresql/colony",
     "postgresql://anna@localhost/colony",
     "postgresql:///colony?host=127.0.0.1",
+    "postgresql://localhost:5432,[::1]:5433/colony?connect_timeout=3",
+    "http://LOCALHOST:8600/",
 ]
 OTHERS = [
     "https://tickets.example",
@@ -27,6 +29,17 @@ OTHERS = [
     "https://[2001:db8::1]/",
     "postgresql://db.example/colony",
     "postgresql:///colony?host=db.example",
+    "postgresql://localhost,db.example/colony",
+    "postgresql://localhost:5432,db.example:5432/colony",
+    "postgresql://localhost/colony?host=db.example",
+    "postgresql:///colony?hostaddr=10.0.0.1",
+    "postgresql:///colony?host=/run/postgresql&host=db.example",
+    "postgresql:///colony?host=/run/postgresql,db.example",
+    "postgresql:///colony?host=/run/postgresql%2Cdb.example",
+    "postgresql:///colony?service=prod",
+    "postgresql:///colony?%68ost=db.example",
+    "http://localhost@tickets.example",
+    "http://[::1",
     "http://",
     "nonsense",
 ]

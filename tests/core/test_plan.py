@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from colony.core.eligible import Ready, judge
+from colony.core.iteration import Iteration, line
 from colony.core.pick import Unready, pick
 from colony.core.plan import (
     Action,
@@ -149,6 +150,15 @@ def test_what_holds_no_start(facts: dict[str, Any]) -> None:
     assert Start(Ref("shop", 1), (8700, 8709)) in planned(make_ticket(), **facts)
 
 
+def test_when_a_refused_start_is_tried_again_is_told_however_long_its_reason() -> None:
+    refused = {Ref("shop", 1): Refusal(NOW + 60_000, "no such file: /" + "a" * 300)}
+    [wait] = planned(make_ticket(1), refused=refused)
+    assert isinstance(wait, Wait)
+    told = line(Iteration(1, NOW, running=0, parallel=1, waiting=[wait])).as_text()
+    assert "again after 20" in told
+    assert told.count("a" * 60) == 1
+
+
 def test_one_that_cannot_start_does_not_hold_up_those_behind_it() -> None:
     refused = {Ref("shop", 1): Refusal(NOW + 1, "no sandbox")}
     actions = planned(make_ticket(1, priority=9), make_ticket(1, "till"), refused=refused)
@@ -175,6 +185,14 @@ def test_a_slot_is_the_process_not_the_ticket() -> None:
     assert not codes(planned(closed, make_ticket(), settings=one))
 
 
+def test_one_that_posts_keeps_its_slot_and_ports_to_its_end_and_no_folder() -> None:
+    """Its process is there until its lock is free; of its folder it needs nothing more."""
+    kept = (session("running", 1, posts=True),)
+    assert planned(make_ticket(2), kept=kept) == (Start(Ref("shop", 2), (8710, 8719)),)
+    single = replace(SETTINGS, parallel=1)
+    assert codes(planned(make_ticket(2), kept=kept, settings=single)) == ["slots"]
+
+
 def test_when_it_stops_nothing_is_done() -> None:
     tickets = (make_ticket(1, "till"), leased(2, by=S2), make_ticket(3, "attic"))
     assert planned(*tickets, kept=(session("left", posts=True),), stopping=True) == ()
@@ -199,6 +217,13 @@ def test_why_a_session_does_not_go_on(one: Kept, facts: dict[str, Any], code: st
     [wait] = planned(leased(), kept=(one,), **facts)
     assert isinstance(wait, Wait)
     assert (wait.ref, wait.code, wait.session) == (one.ref, code, S1)
+
+
+@pytest.mark.parametrize("state", ["parked", "left"])
+def test_a_session_goes_on_at_the_very_moment_it_is_due(state: Any) -> None:
+    assert planned(leased(), kept=(session(state, due_ms=NOW),)) == (
+        Resume(S1, Ref("shop", 1), (8700, 8709)),
+    )
 
 
 def test_what_runs_or_rests_is_left_alone() -> None:
@@ -261,6 +286,12 @@ def test_two_sessions_of_one_ticket_never_run_at_once() -> None:
     assert first.session in second.reason
 
 
+def test_one_that_only_posts_does_not_hold_up_the_session_that_works_on_the_ticket() -> None:
+    late = session("running", posts=True)
+    other = session("left", session=S2)
+    assert planned(leased(by=S2), kept=(late, other)) == (Resume(S2, Ref("shop", 1), (8710, 8719)),)
+
+
 # --- expiry --------------------------------------------------------------------------------------
 
 
@@ -277,6 +308,13 @@ def test_two_sessions_of_one_ticket_never_run_at_once() -> None:
 )
 def test_what_is_never_expired(row: Ticket) -> None:
     assert not [each for each in planned(row) if isinstance(each, Expire)]
+
+
+def test_what_never_dies_makes_no_crowd_smaller() -> None:
+    """The brake counts leases that can die: those that wait for a deploy would hide an outage."""
+    dies = leased(2, by=S2, until_ms=NOW + 1)
+    rows = (dies, leased(3, kind="ready", until_ms=NOW + 1), leased(4, until_ms=None))
+    assert at_stake(make_survey(*rows, **KNOWN), (), frozenset()) == (dies,)
 
 
 def test_expiry_goes_by_the_trackers_clock() -> None:

@@ -22,7 +22,7 @@ from colony.host.chance import SystemChance
 from colony.host.clock import SystemClock
 from colony.host.control import Control
 from colony.host.identity import has_ended
-from colony.host.notify import Notify
+from colony.host.notify import Notifier
 from colony.host.registry import Registry
 from colony.host.signals import LoopSignals
 from colony.tracker.embedded import Embedded, open_tracker
@@ -63,7 +63,7 @@ class Desk:
         bench = LoopBench(
             tracker=self.tracker, runs=self.folder / "runs", clock=SystemClock(),
             chance=SystemChance(), signals=self.signals, control=Control(self.folder),
-            notify=Notify("", None), emit=self.emit, read_again=lambda: settings,
+            notify=Notifier(), emit=self.emit, read_again=lambda: settings,
             busy_ranges=lambda _: (),
         )  # fmt: skip
         trace = ("/bin/sh", "-c", "true", "colony")

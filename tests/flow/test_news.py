@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,7 +20,7 @@ from colony.errors import Busy, ColonyError, NoAnswer, Refused
 from colony.flow import news as news_module
 from colony.flow.following import Follower, Tail
 from colony.flow.hold import QUIET_S, Keeper
-from colony.flow.news import EVERY_S, STILL_S, News
+from colony.flow.news import EVERY_S, STILL_S, TRY_S, News
 from colony.tracker.protocol import Tracker, Written
 from tests.fakes.meddled import Crash
 
@@ -183,6 +184,32 @@ def test_a_tracker_that_never_answers_news_is_asked_once(shop: Shop, hang: threa
     ended = shop.go_by(shop.new().session, told.tracker)
     assert (ended.facts.outcome, shop.state) == (Outcome.POSTED, "review")
     assert told.phases == ["leased"], "what hangs is not asked for more"
+
+
+def test_who_is_being_stopped_hardly_waits_for_news(
+    shop: Shop, hang: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What hangs here would be waited for as long as a try may take."""
+    monkeypatch.setattr(news_module, "TRY_S", TRY_S)
+    shop.play(work=[{"hang": True}])
+    stopped_s: list[float] = []
+
+    def puts(_: SessionRecord) -> None:
+        if shop.waits.count:
+            hang.wait(PATIENCE_S)
+
+    def saved(moment: str) -> None:
+        parts = shop.facts(session).parts
+        if moment == "after" and parts and parts[-1].process and not stopped_s:
+            shop.waits.count = 1
+            stopped_s.append(time.monotonic())
+
+    session = shop.new().session
+    told = Told(shop.colony, puts)
+    ended = shop.go_by(session, told.tracker, saved)
+    assert time.monotonic() - stopped_s[0] < TRY_S
+    assert ended.line.kind == "parked"
+    assert told.phases[-1] == "parked"
 
 
 # --- while a part runs -------------------------------------------------------------------------

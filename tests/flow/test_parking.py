@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal, cast
 
 import pytest
 from shop import SHOP, TTL_MS, Script, Shop, worker
@@ -17,7 +20,7 @@ from colony.errors import NoAnswer
 from colony.flow import work
 from colony.flow.advance import Interrupted
 from colony.flow.bench import Asked
-from colony.tracker.protocol import Written
+from colony.tracker.protocol import Tracker, Written
 from tests.fakes.meddled import Call, Crash, Moment
 
 HOUR_MS = 3_600_000
@@ -267,7 +270,7 @@ class Order:
     def of(self, session: str) -> Asked | None:
         return self.wish
 
-    def done(self, session: str) -> None:
+    def done(self, session: str, asked: Asked) -> None:
         self.handled.append(session)
         self.wish = None
 
@@ -310,6 +313,29 @@ def test_asked_to_park_it_waits_until_it_is_asked_to_go_on(shop: Shop) -> None:
     assert shop.go(session).line.kind == "parked", "it waits for a person"
     made, step = work.go_on(shop.bench(shop.folder_of(session)), shop.facts(session), post=True)
     assert made.facts.outcome == Outcome.POSTED
+
+
+def test_the_signal_that_comes_with_an_order_is_no_stop_of_its_own(shop: Shop) -> None:
+    """It may come as late as the moment before the order is taken away."""
+    session = limited(shop).session
+
+    class Late(Order):
+        def done(self, session: str, asked: Asked) -> None:
+            shop.waits.count += 1
+            super().done(session, asked)
+
+    order = Late("stop")
+    assert go(shop, session, order).facts.outcome == Outcome.GIVEN_BACK
+    assert (shop.state, order.handled) == ("open", [session])
+
+
+def test_an_order_before_the_take_waits_for_it(shop: Shop) -> None:
+    shop.play(work=worker())
+    order = Order("stop")
+    told = go(shop, shop.new().session, order)
+    assert (told.facts.outcome, told.facts.parts) == (Outcome.GIVEN_BACK, ())
+    assert shop.state == "open"
+    assert order.handled
 
 
 def test_a_second_stop_ends_it_at_once_and_keeps_what_is_there(shop: Shop) -> None:
@@ -371,3 +397,46 @@ def test_what_dies_without_a_part_is_not_taken_up_for_ever(shop: Shop) -> None:
     made, _ = work.go_on(shop.bench(shop.folder_of(session)), shop.facts(session), post=True)
     assert (made.facts.outcome, shop.state) == (Outcome.GIVEN_BACK, "open")
     assert made.facts.parts == ()
+
+
+class Hung:
+    """A tracker that takes what it is told once `stopped`, and answers nothing."""
+
+    def __init__(self, inner: Tracker, stopped: Callable[[], bool]) -> None:
+        self._inner = inner
+        self._stopped = stopped
+        self.ends = threading.Event()
+
+    def __getattr__(self, name: str) -> Any:
+        there = getattr(self._inner, name)
+        if name not in ("comment", "put_session", "put_tail"):
+            return there
+
+        def asked(*args: Any, **more: Any) -> Any:
+            if self._stopped():
+                self.ends.wait(30)
+                raise NoAnswer("hangs")
+            return there(*args, **more)
+
+        return asked
+
+
+def test_a_stop_is_not_held_up_by_a_tracker_that_hangs(shop: Shop) -> None:
+    """Parked within 3 s: neither the pause nor the news of it is waited for."""
+    shop.play(work=[{"hang": True}], resume=worker())
+    session = shop.new().session
+    hung = Hung(shop.colony, lambda: shop.waits.count > 0)
+    stopped_s = 0.0
+
+    def saved(moment: str) -> None:
+        nonlocal stopped_s
+        parts = shop.facts(session).parts
+        if moment == "after" and parts and parts[-1].process and not shop.waits.count:
+            shop.waits.count, stopped_s = 1, time.monotonic()
+
+    try:
+        told = shop.go_by(session, cast(Tracker, hung), saved)
+        assert time.monotonic() - stopped_s < 3.0
+    finally:
+        hung.ends.set()
+    assert told.line.kind == "parked"

@@ -20,6 +20,7 @@ from colony.flow.supervise import NO_PORTS, Command, Gone, Supervisor
 from colony.host.clock import SystemClock
 from colony.host.journal import RunFolder
 from colony.host.signals import LoopSignals
+from colony.host.starting_log import Said
 
 ROOT = Path(__file__).resolve().parents[2]
 SESSION = "s-20260131T1819-abc123"
@@ -153,6 +154,16 @@ def test_every_process_is_told_and_those_let_go_of_run_on(desk: Desk) -> None:
     assert {gone.exit for gone in found} == {Exit(signal=signal.SIGTERM)}
 
 
+def test_a_session_that_begins_while_all_are_told_is_told_as_well(desk: Desk) -> None:
+    supervisor = desk.supervisor("exec sleep 600")
+    supervisor.begin(SESSION, REF, "/dev-folder", NO_PORTS)
+    supervisor.signal(signal.SIGTERM)
+    supervisor.begin(OTHER, REF, "/dev-folder", NO_PORTS)
+    found: list[Gone] = []
+    until(lambda: found.extend(supervisor.gone()) or len(found) == 2)
+    assert {gone.exit for gone in found} == {Exit(signal=signal.SIGTERM)}
+
+
 @pytest.fixture
 def stranger(desk: Desk) -> Iterator[subprocess.Popen[str]]:
     """A process of somebody else's that holds the session's lock."""
@@ -194,5 +205,58 @@ def test_a_stop_is_heard_in_the_middle_of_something_else(desk: Desk) -> None:
         signals.on_stop = on_stop
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
             os.kill(os.getpid(), number)
-        assert (heard, signals.again) == ([1, 2], True)
+        assert (heard, signals.reads_again) == ([1, 2], True)
     assert the_end(supervisor).exit == Exit(signal=signal.SIGTERM)
+
+
+@pytest.mark.parametrize("kind", ["fifo", "link", "folder"])
+def test_what_stands_in_the_place_of_a_log_is_not_waited_for(
+    desk: Desk, kind: str, tmp_path: Path
+) -> None:
+    kept = desk.kept()
+    log = desk.runs / SESSION / "work.log"
+    if kind == "fifo":
+        os.mkfifo(log)
+    elif kind == "link":
+        log.symlink_to(tmp_path / "elsewhere")
+    else:
+        log.mkdir()
+    supervisor = desk.supervisor("touch $OUT")
+    with pytest.raises(ColonyError, match=r"work\.log"):
+        supervisor.take_up(kept, None)
+    assert supervisor.members == ()
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_log_with_a_reader_that_is_no_file_is_not_written_to(desk: Desk) -> None:
+    kept = desk.kept()
+    log = desk.runs / SESSION / "work.log"
+    os.mkfifo(log)
+    reader = os.open(log, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        with pytest.raises(ColonyError, match="is a FIFO"):
+            desk.supervisor("echo told").take_up(kept, None)
+        assert os.read(reader, 10) == b""
+    finally:
+        os.close(reader)
+
+
+def test_a_stop_reaches_what_is_just_being_started(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The handler of a signal runs while the process is there and no member yet."""
+    supervisor = desk.supervisor(
+        "trap 'echo told >> $OUT' TERM; touch $OUT.up; while :; do :; done"
+    )
+
+    def started(log: Path) -> None:
+        until(Path(f"{desk.out}.up").exists)
+        supervisor.signal(signal.SIGTERM)
+
+    monkeypatch.setattr(Said, "of", started)
+    supervisor.begin(SESSION, REF, "/dev-folder", (8700, 8709))
+    until(desk.out.exists)
+    supervisor.signal(signal.SIGKILL)
+    [gone] = [the_end(supervisor)]
+    assert gone.exit == Exit(signal=9)
+    assert desk.out.read_text() == "told\n", "once: a second SIGTERM ends what is being parked"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import signal
 import socket
@@ -191,3 +192,12 @@ def test_a_lock_closed_to_this_user_counts_as_held(plain_folder: Path) -> None:
 def test_a_folder_that_leads_to_itself_is_one_line(no_locks: list[Path]) -> None:
     with pytest.raises(Refused, match="loop: cannot be locked: Too many levels of symbolic links"):
         lock_folder(no_locks[0], "it")
+
+
+def test_who_only_asks_holds_nothing(tmp_path: Path) -> None:
+    """Whoever is taken for the holder is sent signals."""
+    path = tmp_path / "lock"
+    path.touch()
+    with path.open() as file:
+        fcntl.flock(file, fcntl.LOCK_SH)
+        assert holder_of(path) is None

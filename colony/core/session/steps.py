@@ -187,12 +187,13 @@ def _work(facts: Facts) -> Step:
 def _after(facts: Facts, worked: Sequence[PartFacts], last: PartFacts) -> Step:
     """What follows the last part of the worker, which left no report that holds."""
     assert last.ended is not None
+    before = facts.salvaged_after or 0
     match FOLLOWS[last.ended]:
         case "fix" if _may_fix(facts, worked, last):
             return RunPart("fix", last.agent_session)
         case "finalize" if _may_finalize(facts, worked, last):
             return RunPart("finalize", last.agent_session)
-        case "again" if _may_go_on(facts, worked):
+        case "again" if _may_go_on(facts, [part for part in worked if part.number > before]):
             return RunPart(last.kind, _conversation(last))
         case "anew" if last.resumes and last.kind == "work":
             return RunPart("work")

@@ -21,7 +21,7 @@ from colony.flow.supervise import Command
 from colony.host.chance import SystemChance
 from colony.host.clock import SystemClock
 from colony.host.control import Control
-from colony.host.notify import Notify
+from colony.host.notify import notifier_of
 from colony.host.ports import busy_ports
 from colony.host.registry import folders_of, is_on
 from colony.host.signals import LoopSignals
@@ -48,7 +48,7 @@ def loop_bench(
         chance=SystemChance(),
         signals=signals,
         control=Control(settings.place.home),
-        notify=Notify.of(environ, os.getpid()),
+        notify=notifier_of(environ, os.getpid()),
         emit=emit,
         read_again=read_again,
         busy_ranges=busy_ranges,

@@ -15,7 +15,7 @@ from colony.errors import Refused
 from colony.host.chance import SystemChance
 from colony.host.clock import SystemClock
 from colony.host.token_file import NoToken, TokenFile
-from colony.tracker.http.client import Surroundings, Token
+from colony.tracker.http.client import ONE_TRY, PATIENT, Patience, Surroundings, Token
 from colony.tracker.http.opening import Party, open_http
 from colony.tracker.protocol import Tracker
 from colony.tracker.records.reads import RecordReads
@@ -28,8 +28,8 @@ PERSONS = "COLONY_PERSON_TOKEN_FILE"
 CREATORS = "COLONY_CREATOR_TOKEN_FILE"
 
 
-def open_remote(settings: Settings, warn: Warn, *, as_person: bool) -> Tracker:
-    """The tracker, for the person at this shell or for Colony itself.
+def open_remote(settings: Settings, warn: Warn, *, as_person: bool, hasty: bool = False) -> Tracker:
+    """The tracker, for the person at this shell or for Colony itself. `hasty`: one try a request.
 
     Refused where there is no token for that, or one of the other kind.
     """
@@ -38,7 +38,8 @@ def open_remote(settings: Settings, warn: Warn, *, as_person: bool) -> Tracker:
     setting = PERSONS if as_person else COLONYS
     if path is None:
         raise Refused(f"{setting} is not set: {_makes(settings, as_person)}")
-    opened = _open(settings, _token(path, setting, warn), _party(settings, warn, as_person))
+    party, patience = _party(settings, warn, as_person), ONE_TRY if hasty else PATIENT
+    opened = _open(settings, _token(path, setting, warn), party, patience)
     try:
         if not as_person:
             need_own_users(opened, settings)
@@ -87,11 +88,16 @@ def _party(settings: Settings, warn: Warn, as_person: bool) -> Party:
     )
 
 
-def _open(settings: Settings, token: Token, party: Party) -> Tracker:
+def _open(settings: Settings, token: Token, party: Party, patience: Patience = PATIENT) -> Tracker:
     around = Surroundings(SystemClock(), SystemChance().fraction, time.sleep)
     agent = settings.tracker.user_agent or f"colony/{colony.__version__}"
     return open_http(
-        settings.tracker.url, token=token, user_agent=agent, around=around, party=party
+        settings.tracker.url,
+        token=token,
+        user_agent=agent,
+        around=around,
+        party=party,
+        patience=patience,
     )
 
 

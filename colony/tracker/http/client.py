@@ -69,6 +69,8 @@ class Patience:
 PATIENT: Final = Patience()
 QUICK: Final = Patience(connect_s=5.0, read_s=5.0, answer_s=5.0, tries_s=0.0)
 """One try, for what is worth no waiting."""
+ONE_TRY: Final = Patience(connect_s=5.0, read_s=10.0, answer_s=30.0, tries_s=0.0)
+"""For who asks again soon in any case, and has other things to look after meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)

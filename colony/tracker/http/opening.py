@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from colony.tracker.http.client import Http, Surroundings, Token
+from colony.tracker.http.client import PATIENT, Http, Patience, Surroundings, Token
 from colony.tracker.http.dialect import Dialect, dialect_of
 from colony.tracker.http.edge import HttpTracker
 from colony.tracker.http.foreign import Foreign, Side
@@ -29,18 +29,28 @@ class Party:
 
 
 def open_http(
-    url: str, *, token: Token, user_agent: str, around: Surroundings, party: Party
+    url: str,
+    *,
+    token: Token,
+    user_agent: str,
+    around: Surroundings,
+    party: Party,
+    patience: Patience = PATIENT,
 ) -> Tracker:
     """The tracker at `url`. NoAnswer, NotAccepted: it cannot be asked."""
     veil = Veil()
-    http = Http(url, token=token, user_agent=user_agent, around=around, veil=veil)
+
+    def http_of(whose: Token) -> Http:
+        return Http(
+            url, token=whose, user_agent=user_agent, around=around, veil=veil, patience=patience
+        )
+
+    http = http_of(token)
     try:
         dialect = dialect_at(http, party.own_users)
         if dialect.features is not None and dialect.is_whole:
             return HttpTracker(http, dialect.features, around.clock.wall_ms)
-        by = None
-        if party.creator is not None:
-            by = Http(url, token=party.creator, user_agent=user_agent, around=around, veil=veil)
+        by = None if party.creator is None else http_of(party.creator)
         side = Side(party.name, party.machine, party.creator_names, by)
         return Foreign(http, dialect, side, around.clock.wall_ms)
     except BaseException:
