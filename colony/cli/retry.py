@@ -21,7 +21,7 @@ def retry(context: Context, project: Project, number: Number) -> None:
     ref = ref_of(project, number)
     with as_colony(context) as tracker:
         ticket = tracker.ticket(ref).ticket
-        if ticket.state in ("done", "canceled"):
+        if ticket.state in ("done", "canceled", "review"):
             raise Refused(f"{ref} is {ticket.state}: there is nothing to try")
         tracker.comment(ref, retried(tracker.now_ms()), key=new_key())
     text = f"— {ref}: starts, attempts, half-done rounds and failed checks count anew"

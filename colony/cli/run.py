@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Annotated, Final
@@ -50,7 +51,7 @@ def run(start: Start, once: Once = False, dry_run: DryRun = False, live: Live = 
             tracker = held.enter_context(as_colony(context, hasty=True))
             if not dry_run:
                 held.enter_context(_home(context))
-            signals = held.enter_context(LoopSignals())
+            signals = held.enter_context(LoopSignals(terminal=sys.stdin.isatty()))
             emit = _emitter(context)
             again = _reader(start)
             bench = loop_bench(context.settings, tracker, signals, start.environ, emit, again)

@@ -39,6 +39,8 @@ class Iteration:
     kept: Sequence[str] = ()
     """Leases that were to be expired and were not, with the reason."""
     waiting: Sequence[Wait] = ()
+    as_before: bool = False
+    """The same wait for the same reasons as in the last line: named once is enough."""
     notes: Sequence[str] = ()
     """What else is to be known: the tracker does not answer, the loop is paused."""
 
@@ -50,7 +52,10 @@ def line(done: Iteration) -> Line:
     said += _told("resumed", map(_begun, done.resumed))
     said += _told("expired", done.expired)
     said += _told("NOT expired", done.kept)
-    said += _told("waiting:", map(_wait, done.waiting), "; ")
+    if done.as_before:
+        said.append(f"waiting: {len(done.waiting)} as before")
+    else:
+        said += _told("waiting:", map(_wait, done.waiting), "; ")
     if not (done.started or done.resumed or done.waiting):
         said.append("nothing to start")
     said += done.notes

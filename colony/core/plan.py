@@ -248,6 +248,9 @@ class _Hands:
         kept = {one.ref: one for one in self._sessions if one.state != "resting"}
         for eligible in found.eligible:
             ref = eligible.ticket.ref
+            if ref in kept and kept[ref].state != "running":
+                # What becomes of its session has been said.
+                continue
             folder = self._room.folders.get(ref.project, f"project {ref.project}")
             why = self._not_now(ref, kept.get(ref), folder)
             if why is not None:

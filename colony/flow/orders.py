@@ -22,6 +22,7 @@ from colony.host.wake import wake_holder
 
 WAIT_S: Final = 10.0
 """How long the session's process is given to do as asked, before this command says so and ends."""
+GIVEN_BACK: Final = "is given back: it is open, and a running colony run starts it again"
 LOOK_S: Final = 0.1
 LOCK_WAIT_S: Final = 2.0
 
@@ -78,7 +79,7 @@ def ask(desk: Desk, folder: RunFolder, asked: Asked) -> Line | None:
 def outcome_line(facts: Facts, asked: Asked) -> Line | None:
     """What became of it; None: it was left with the order undone."""
     if facts.outcome is Outcome.GIVEN_BACK and asked == "stop":
-        return _line(facts, f"{facts.session} — {facts.ticket} is given back", "given back")
+        return _line(facts, f"{facts.session} — {facts.ticket} {GIVEN_BACK}", "given back")
     if facts.outcome is not None:
         text = f"{facts.session} — had ended before: {facts.outcome}"
         return _line(facts, text, str(facts.outcome))

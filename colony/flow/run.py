@@ -117,6 +117,7 @@ class Loop:
         self._asked: frozenset[Unready] = frozenset()
         self._told: frozenset[str] = frozenset()
         self._held_until_ms: int | None = None
+        self._waited: list[Wait] = []
         self._ladder = StopLadder(
             bench.signals, supervisor, bench.clock, lambda text: self._say("run", text)
         )
@@ -361,8 +362,10 @@ class Loop:
             expired=did.expired,
             kept=did.kept,
             waiting=did.waiting,
+            as_before=bool(did.waiting) and did.waiting == self._waited,
             notes=did.notes,
         )
+        self._waited = did.waiting
         said = line(done)
         self._bench.emit(said)
         self._bench.notify.status(said.as_text())

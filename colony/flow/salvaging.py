@@ -80,7 +80,7 @@ def _need_salvageable(facts: Facts) -> None:
             f"session {session} has not ended: colony work {ref.project} {ref.number} goes on"
         )
     if facts.report is not None and facts.report.valid:
-        raise Refused(f"session {session} has a report: colony check runs/{session} --post")
+        raise Refused(f"session {session} has ended with a report: {facts.outcome}")
     if any(part.kind in ("finalize", "fix") for part in facts.parts):
         raise Refused(f"session {session} was asked for its report already")
     last = facts.worked[-1] if facts.worked else None

@@ -112,7 +112,10 @@ def _begun(outfit: Outfit, order: Order) -> Iterator[tuple[Bench, Facts]]:
             runs.drop_unborn(place.runs_dir)
             keeps = runs.parked_in(place.runs_dir, first.setup.folder)
             if keeps is not None:
-                raise Busy(f"session {keeps.session} is parked in {keeps.setup.folder}")
+                raise Busy(
+                    f"session {keeps.session} ({keeps.ticket}) is parked in {keeps.setup.folder}:"
+                    f" colony resume {keeps.session}, or colony stop {keeps.session}"
+                )
             if order.ports is not None:
                 runs.need_free(place.runs_dir, order.ports, first.session)
             ports = order.ports or runs.a_range(

@@ -80,8 +80,10 @@ class LoopSignals(StopSignals):
     `count` tells a second stop from a third.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, terminal: bool = False) -> None:
+        """`terminal`: SIGHUP says that it is gone, which is a stop."""
         super().__init__()
+        self._terminal = terminal
         self._read_again = False
         self.on_stop: Callable[[int], object] = lambda _: None
         """Called in the handler of a stop, with how many there were: also while whoever waits is
@@ -108,7 +110,7 @@ class LoopSignals(StopSignals):
         return frozenset(fd for fd, _ in ready) - {self.fd}
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        if number == signal.SIGHUP:
+        if number == signal.SIGHUP and not self._terminal:
             self._read_again = True
             self.wake()
         else:

@@ -85,7 +85,7 @@ def test_without_post_it_is_kept_and_posted_later(stage: Stage) -> None:
 
 
 REFUSED = {
-    "ended well": ([answer()], [], "has a report"),
+    "ended well": ([answer()], [], "has ended with a report: posted"),
     "gave no report": ([{"say": "That is all."}], [], "did not run out of steps or time"),
 }
 

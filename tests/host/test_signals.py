@@ -121,7 +121,8 @@ def test_one_more_than_the_last_ends_a_loop_that_hangs() -> None:
         "with LoopSignals() as made:\n"
         "    made.on_stop = lambda count: os.write(2, b'%d\\n' % count)\n"
         "    os.write(2, b'up\\n')\n"
-        "    os.write(1, bytes(2**20))\n"
+        "    while True:\n"
+        "        os.write(1, bytes(2**16))\n"
     )
     with subprocess.Popen(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0

@@ -31,6 +31,8 @@ from colony.flow.wiring.sessions import (
 )
 from colony.flow.work import check_agent
 from colony.host.clock import SystemClock
+from colony.host.pauses import pauses_of
+from colony.host.registry import folders_of
 from colony.tracker.reads import Reads
 
 TOLD: Final = frozenset({"no file", "no concept", "broken", "no workers", "host", "folder"})
@@ -57,6 +59,7 @@ class Asked:
 
 def own_reasons(asked: Asked) -> Iterator[Reason]:
     """What this host says of starting the ticket, in the order in which a start asks."""
+    yield from _paused(asked)
     yield from _left(asked)
     yield _said("box", "agents can be contained here", lambda: _box(asked))
     yield from _agents(asked)
@@ -87,6 +90,16 @@ _REMEDIES: Final[Mapping[str, str]] = {
     "busy": "see which: colony sessions",
     "ports": "let sessions end, or widen COLONY_PORT_POOL",
 }
+
+
+def _paused(asked: Asked) -> Iterator[Reason]:
+    """What the loop would not start; by hand it starts all the same."""
+    pauses = pauses_of(asked.settings.place.home)
+    project = asked.ref.project
+    if project in pauses.projects:
+        yield Reason("paused", f"{project} is paused", True, f"colony resume {project}")
+    elif pauses.everything:
+        yield Reason("paused", "everything is paused", True, "colony resume")
 
 
 def _left(asked: Asked) -> Iterator[Reason]:
@@ -145,3 +158,11 @@ def _folder(asked: Asked) -> None:
     place = asked.settings.place
     if runs.folder_taken(asked.view.registry, place.home, asked.ref):
         raise Refused("another session works in its dev folder")
+    project = project_of(asked.view.registry, asked.ref.project)
+    folder = folders_of(project, place.home).dev
+    parked = runs.parked_in(place.runs_dir, str(folder)) if folder is not None else None
+    if parked is not None and parked.ticket != asked.ref:
+        raise Refused(
+            f"session {parked.session} ({parked.ticket}) is parked in its dev folder:"
+            f" colony resume {parked.session}, or colony stop {parked.session}"
+        )
