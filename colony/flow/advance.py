@@ -218,6 +218,9 @@ class Session:
         except NotFound:
             self._gone()
             return
+        except _StopAsked:
+            self._leave()
+            raise Stopped(self.facts) from None
         if isinstance(found, str):
             self.save(replace(self.facts, lost=found))
         else:

@@ -18,7 +18,7 @@ from colony.core.markers import LeaseLine, Parked, Run, marker_of
 from colony.core.session import Facts, Outcome
 from colony.errors import NoAnswer
 from colony.flow import work
-from colony.flow.advance import Interrupted
+from colony.flow.advance import Interrupted, Stopped
 from colony.flow.bench import Asked
 from colony.tracker.protocol import Tracker, Written
 from tests.fakes.meddled import Call, Crash, Moment
@@ -440,3 +440,27 @@ def test_a_stop_is_not_held_up_by_a_tracker_that_hangs(shop: Shop) -> None:
     finally:
         hung.ends.set()
     assert told.line.kind == "parked"
+
+
+def test_a_stop_before_it_goes_on_leaves_it_in_order(shop: Shop) -> None:
+    """The tracker does not answer whose the ticket is, and a stop comes: no death is counted."""
+    shop.play(work=[{"hang": True}], resume=worker())
+    session = shop.new().session
+
+    def saved(moment: str) -> None:
+        parts = shop.facts(session).parts
+        if moment == "after" and parts and parts[-1].process and not shop.waits.count:
+            shop.waits.count = 1
+
+    assert shop.go(session, saved=saved).line.kind == "parked"
+
+    def away(moment: Moment, call: Call) -> None:
+        if call.name == "ticket":
+            raise NoAnswer("away")
+
+    with pytest.raises(Stopped):
+        shop.go(session, away)
+    shop.waits.count = 0
+    facts = shop.facts(session)
+    assert (facts.left, facts.deaths, facts.outcome) == (True, 0, None)
+    assert shop.go(session).facts.outcome == Outcome.POSTED
