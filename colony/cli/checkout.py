@@ -35,7 +35,10 @@ def become(context: Context, entry: str, arguments: Sequence[str], needs: str = 
 
 
 def runner_arguments(given: Sequence[str]) -> list[str]:
-    """The command line that runs the tests: on all processors, unless it says otherwise."""
+    """The command line that runs the tests: one process more than there are processors, since some
+    always wait; unless it says otherwise."""
     alone = any(each.startswith(("-n", "--numprocesses", "--pdb")) for each in given)
-    spread = [] if alone or "no:xdist" in " ".join(given) else ["-n", "auto"]
+    spread = ["-n", str((os.cpu_count() or 1) + 1)]
+    if alone or "no:xdist" in " ".join(given):
+        spread = []
     return ["-m", "pytest", *spread, *given]

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from colony.core.endings import Ending
 from colony.core.markers import (
     LeaseLine,
     Marker,
@@ -27,7 +26,9 @@ HOUR_MS: Final = 3_600_000
 GROWTHS_MAX: Final = 2
 """Times that an attempt gets half as many steps more."""
 
-_DEAD: Final = frozenset({Ending.KILLED, Ending.CRASHED})
+OUT_OF_STEPS: Final = "out of steps"
+DEAD: Final = frozenset({"killed", "crashed"})
+"""Words of `core.endings`, as machine lines have them: `next` loads no table of endings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +83,10 @@ def _after(found: Attempts, marker: Marker) -> Attempts:
 def _run(found: Attempts, run: Run) -> Attempts:
     """A session without a result. What was not the ticket's fault costs it nothing, unless its
     processes died each time."""
-    if run.how == "given back" and run.reason not in _DEAD:
+    if run.how == "given back" and run.reason not in DEAD:
         return found
     if run.spent.progress:
-        short = found.short + 1 if run.reason == Ending.OUT_OF_STEPS else 0
+        short = found.short + 1 if run.reason == OUT_OF_STEPS else 0
         return replace(found, in_vain=0, short=short)
     return replace(found, in_vain=found.in_vain + 1, short=0)
 

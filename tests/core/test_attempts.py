@@ -6,6 +6,8 @@ import pytest
 from histories import SHA, Story
 
 from colony.core.attempts import (
+    DEAD,
+    OUT_OF_STEPS,
     Attempts,
     attempts_of,
     cost_cents,
@@ -129,3 +131,8 @@ def test_what_the_sessions_before_cost() -> None:
     events = story.history().events
     assert cost_cents(events, "c") == 200
     assert cost_cents(events, "") == 207
+
+
+def test_the_words_are_those_of_the_endings() -> None:
+    assert OUT_OF_STEPS == Ending.OUT_OF_STEPS
+    assert {Ending.KILLED, Ending.CRASHED} == DEAD
