@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal
 
-from colony.core.markers import Retry, marker_of
 from colony.core.people import People, may_order
 from colony.core.ticket import Event
 
@@ -155,12 +154,3 @@ def accepted(events: Iterable[Event], people: People) -> Event | None:
         if keyword_of(event) == Keyword("accept") and may_order(event, people):
             return event
     return None
-
-
-def retried_at(events: Iterable[Event]) -> Event | None:
-    """The event from which starts, attempts and half-done rounds count anew; None: all count."""
-    last = None
-    for event in events:
-        if isinstance(marker_of(event), Retry):
-            last = event
-    return last

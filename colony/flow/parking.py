@@ -17,7 +17,7 @@ from colony.core.standing import Standing, standing_of
 from colony.core.texts import lease as texts
 from colony.core.ticket import History
 from colony.errors import ColonyError
-from colony.flow.hold import Holder, Lost, guarded
+from colony.flow.hold import Holder, Lost, Sent, guarded
 from colony.flow.take import ANSWER_S, Hold
 from colony.flow.tenure import QUICK_S
 
@@ -83,18 +83,23 @@ def _tell_quickly(holder: Holder, facts: Facts, park: ParkFacts) -> Standing | N
 
 def _tell(holder: Holder, facts: Facts, park: ParkFacts) -> Standing | None:
     """*mine*: it is there; None: no answer; else what became of the lease."""
-    assert facts.lease is not None
-    key = f"{facts.session}:park:{park.number}"
     try:
-        answer = guarded(
-            holder,
-            lambda guard: holder.tracker.comment(holder.ref, park.text, key=key, guard=guard),
-            facts.lease.token,
-            ANSWER_S,
-        )
+        answer = _say(holder, facts, park.text, f"park:{park.number}")
     except ColonyError:
         return None
     return answer.standing if isinstance(answer, Lost) else "mine"
+
+
+def _say(holder: Holder, facts: Facts, text: str, name: str) -> Sent | Lost:
+    """A comment that holds only while the lease is this session's."""
+    assert facts.lease is not None
+    key = f"{facts.session}:{name}"
+    return guarded(
+        holder,
+        lambda guard: holder.tracker.comment(holder.ref, text, key=key, guard=guard),
+        facts.lease.token,
+        ANSWER_S,
+    )
 
 
 class _InHaste(ColonyError):
@@ -112,13 +117,7 @@ def _go_on(holder: Holder, facts: Facts, park: ParkFacts) -> Hold | Lost:
     assert park.again_until_ms is not None
     until_ms = park.again_until_ms
     text = texts.resumed(facts.session, facts.host, park.number, until_ms)
-    key = f"{facts.session}:resume:{park.number}"
-    answer = guarded(
-        holder,
-        lambda guard: holder.tracker.comment(holder.ref, text, key=key, guard=guard),
-        facts.lease.token,
-        ANSWER_S,
-    )
+    answer = _say(holder, facts, text, f"resume:{park.number}")
     if isinstance(answer, Lost):
         return answer
     left_s = (until_ms - holder.tracker.now_ms() - margin_ms(holder.ttl_ms)) / 1000

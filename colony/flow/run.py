@@ -23,7 +23,6 @@ from colony.core.plan import (
     Kept,
     PlanSettings,
     Quota,
-    Refusal,
     Resume,
     Room,
     Start,
@@ -37,14 +36,15 @@ from colony.core.survey import Survey
 from colony.core.ticket import Ref
 from colony.errors import ColonyError, NotFound
 from colony.flow.asking import ask_about_projects
+from colony.flow.backoff import BackOff
 from colony.flow.bench import Emit
-from colony.flow.closing import Closing, closing_of
-from colony.flow.kept import Sessions, Tries, sessions_in
+from colony.flow.closing import closing_of
+from colony.flow.kept import Sessions, sessions_in
 from colony.flow.ladder import StopLadder
 from colony.flow.leases import expire
 from colony.flow.looking import Watch
 from colony.flow.observe import Viewpoint
-from colony.flow.supervise import Gone, Supervisor
+from colony.flow.supervise import Supervisor
 from colony.host.chance import Chance
 from colony.host.clock import Clock
 from colony.host.control import Control
@@ -53,8 +53,6 @@ from colony.host.pauses import Pauses
 from colony.host.signals import LoopSignals
 from colony.tracker.protocol import Tracker
 
-REFUSED_MS: Final = (60_000, 300_000, 900_000)
-"""Pause before a ticket whose start was refused is tried again."""
 LEAST_S: Final = 1.0
 """Least time between two iterations, whatever calls for one."""
 
@@ -112,8 +110,7 @@ class Loop:
         self._watch = Watch(bench.tracker)
         self._brake = Brake()
         self._number = 0
-        self._tries: dict[str, Tries] = {}
-        self._refused: dict[Ref, tuple[int, Refusal]] = {}
+        self._backoff = BackOff()
         self._asked: frozenset[Unready] = frozenset()
         self._told: frozenset[str] = frozenset()
         self._held_until_ms: int | None = None
@@ -235,13 +232,12 @@ class Loop:
     def _sessions(self) -> Sessions:
         bench = self._bench
         now_ms = bench.clock.wall_ms()
-        found = sessions_in(bench.runs, now_ms, self._tries, bench.control.orders())
+        found = sessions_in(bench.runs, now_ms, self._backoff.tries, bench.control.orders())
         for told in found.unreadable:
             if told not in self._told:
                 self._say("warning", f"— passed over: {told}")
         self._told = frozenset(found.unreadable)
-        alive = {one.session for one in found.kept}
-        self._tries = {name: each for name, each in self._tries.items() if name in alive}
+        self._backoff.keep({one.session for one in found.kept})
         return found
 
     def _survey(self, did: _Did) -> Survey | None:
@@ -271,15 +267,20 @@ class Loop:
         if braked.said:
             did.notes.append(braked.said)
         room = Room(
-            blocked=bench.busy_ranges(settings.plan),
             paused=_paused(bench.control.pauses()),
             stopping=bench.signals.count > 0,
-            refused={ref: refusal for ref, (_, refusal) in self._refused.items()},
+            refused=self._backoff.refusals,
             folders=settings.folders,
             expiries=braked.expiries,
             unreadable=sessions.unread,
         )
-        return plan(survey, sessions.kept, quota, room, settings.plan, bench.clock.wall_ms())
+        now_ms = bench.clock.wall_ms()
+        actions = plan(survey, sessions.kept, quota, room, settings.plan, now_ms)
+        if not any(isinstance(each, Start | Resume) and each.ports for each in actions):
+            return actions
+        # What listens is only asked for where ports are to be given out.
+        room = replace(room, blocked=bench.busy_ranges(settings.plan))
+        return plan(survey, sessions.kept, quota, room, settings.plan, now_ms)
 
     def _braked(self, survey: Survey, sessions: Sessions) -> Braked:
         leased = at_stake(survey, sessions.kept, sessions.unread)
@@ -376,25 +377,8 @@ class Loop:
         for gone in self._supervisor.gone():
             told = closing_of(self._bench.runs, gone)
             self._bench.emit(told.line)
-            self._remember(gone, told)
+            self._backoff.remember(gone.member, told, self._bench.clock.wall_ms())
             self._next_s = min(self._next_s, self._bench.clock.boot_s() + LEAST_S)
-
-    def _remember(self, gone: Gone, told: Closing) -> None:
-        """What has not ended is tried again later, each time after a longer pause."""
-        now_ms, member = self._bench.clock.wall_ms(), gone.member
-        self._refused = {
-            ref: (count, each)
-            for ref, (count, each) in self._refused.items()
-            if now_ms - each.until_ms < REFUSED_MS[-1]
-        }
-        if told.refused:
-            count = self._refused[member.ref][0] + 1 if member.ref in self._refused else 1
-            until_ms = now_ms + REFUSED_MS[min(count, len(REFUSED_MS)) - 1]
-            self._refused[member.ref] = (count, Refusal(until_ms, told.refused))
-        elif told.stood:
-            before = self._tries.get(member.session)
-            count = before.count + 1 if before is not None and before.stood == told.stood else 1
-            self._tries[member.session] = Tries(count, told.stood, now_ms)
 
     def _say(self, kind: str, text: str) -> None:
         self._bench.emit(Line(kind, text, ms=self._bench.clock.wall_ms()))

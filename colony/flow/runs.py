@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +15,7 @@ from colony.core.ports import Range, free_ranges, show_range
 from colony.core.project import Project
 from colony.core.session import Facts, Parked, Rest, next_step
 from colony.core.ticket import Ref
-from colony.errors import Busy
+from colony.errors import Busy, Refused
 from colony.host.ended import known_ended
 from colony.host.journal import Garbage, RunFolder, list_runs
 from colony.host.lock import is_locked, lock_file
@@ -38,6 +39,16 @@ def facts_of(folder: RunFolder) -> Facts | Garbage | None:
         # A copy, or a folder that was renamed: whoever goes by the name would find other files.
         told = f"it holds session {facts.session}: a run folder keeps its name"
         return Garbage(f"{folder.session}: session.json: {told}")
+    return facts
+
+
+def facts_at(folder: RunFolder) -> Facts:
+    """`Refused`: it holds no session that can be read."""
+    facts = facts_of(folder)
+    if facts is None:
+        raise Refused(f"{folder.path} is no run folder: it holds no session.json")
+    if isinstance(facts, Garbage):
+        raise Refused(facts.reason)
     return facts
 
 
@@ -124,7 +135,24 @@ def taken_ports(runs: Path) -> Iterator[tuple[str, Range]]:
             yield facts.session, facts.setup.ports
 
 
-def need_free(runs: Path, ports: Range, session: str) -> None:
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Where ports come from, and how many a session gets."""
+
+    span: Range
+    size: int
+
+
+def ports_for(runs: Path, pool: Pool, asked: Range | None, again: Facts | None = None) -> Range:
+    """The ports that were asked for, where no live session has them; else a free range (`a_range`).
+    `Busy`. Only while the home is locked."""
+    if asked is None:
+        return a_range(runs, pool.span, pool.size, again)
+    _need_free(runs, asked, again.session if again is not None else "")
+    return asked
+
+
+def _need_free(runs: Path, ports: Range, session: str) -> None:
     """`Busy`: a live session has some of these ports."""
     for name, span in taken_ports(runs):
         if name != session and _touched(ports, (span,)):

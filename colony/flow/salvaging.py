@@ -24,10 +24,10 @@ from colony.flow import runs, work
 from colony.flow.advance import Session
 from colony.flow.bench import Bench
 from colony.flow.hold import patiently
-from colony.flow.starting import LOCK_WAIT_S
+from colony.flow.starting import LOCK_WAIT_S, pool_of
 from colony.flow.take import ANSWER_S, salvage
 from colony.flow.wiring.sessions import Outfit, bench_of
-from colony.host.journal import Garbage, RunFolder
+from colony.host.journal import RunFolder
 from colony.host.lock import lock_file
 
 RAN_OUT: Final = frozenset({Ending.OUT_OF_STEPS, Ending.OUT_OF_TIME, Ending.STALLED})
@@ -48,7 +48,7 @@ def salvage_session(outfit: Outfit, wish: Wish) -> Ended:
     such session, or its ticket is not to be had; nothing was written."""
     run = RunFolder(wish.folder)
     with lock_file(run.lock, f"run folder {run.session}", LOCK_WAIT_S):
-        facts = _facts(run)
+        facts = runs.facts_at(run)
         bench = bench_of(outfit, facts, run)
         if facts.outcome is None and facts.salvaged_after is not None:
             session, step = work.go_on(bench, facts, post=wish.post)
@@ -61,15 +61,6 @@ def salvage_session(outfit: Outfit, wish: Wish) -> Ended:
             with work.keeping(session):
                 step = session.advance()
                 return ended(session.facts, step, "salvage")
-
-
-def _facts(run: RunFolder) -> Facts:
-    facts = runs.facts_of(run)
-    if facts is None:
-        raise Refused(f"{run.path} is no run folder: it holds no session.json")
-    if isinstance(facts, Garbage):
-        raise Refused(facts.reason)
-    return facts
 
 
 def _need_salvageable(facts: Facts) -> None:
@@ -93,17 +84,14 @@ def _need_salvageable(facts: Facts) -> None:
 
 def _prepared(outfit: Outfit, wish: Wish, facts: Facts) -> Facts:
     """The facts as they go on, with the settings of today for what is still to be done."""
-    place, work_settings = outfit.settings.place, outfit.settings.work
+    place, settings = outfit.settings.place, outfit.settings.work
     with runs.home_locked(place.home):
-        pool, size = work_settings.port_pool, work_settings.ports_per_session
-        ports = wish.ports or runs.a_range(place.runs_dir, pool, size, facts)
-        if wish.ports is not None:
-            runs.need_free(place.runs_dir, ports, facts.session)
+        ports = runs.ports_for(place.runs_dir, pool_of(settings), wish.ports, facts)
     setup = replace(
         facts.setup,
         ports=ports,
-        finalize_max_turns=work_settings.finalize_max_turns,
-        finalize_timeout_s=work_settings.finalize_timeout,
+        finalize_max_turns=settings.finalize_max_turns,
+        finalize_timeout_s=settings.finalize_timeout,
     )
     if setup.finalize_max_turns == 0:
         raise Refused("--finalize-max-turns 0: there would be no step for the report")

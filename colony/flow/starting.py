@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from colony.config.parts import WorkSettings
 from colony.core.last_line import Ended, ended, told_later
 from colony.core.lines import Line
 from colony.core.ports import Range
@@ -21,7 +22,7 @@ from colony.flow.briefing import project_of
 from colony.flow.wiring.sessions import Outfit, bench_of, setup_of
 from colony.host.chance import SystemChance
 from colony.host.clock import SystemClock
-from colony.host.journal import Garbage, RunFolder
+from colony.host.journal import RunFolder
 from colony.host.lock import lock_file
 
 LOCK_WAIT_S: Final = 0.5
@@ -82,18 +83,17 @@ def _go_on(outfit: Outfit, order: Order, folder: RunFolder) -> Ended:
         return ended(session.facts, step, "work")
 
 
+def pool_of(settings: WorkSettings) -> runs.Pool:
+    return runs.Pool(settings.port_pool, settings.ports_per_session)
+
+
 def _with_ports(outfit: Outfit, order: Order, facts: Facts) -> Facts:
     """A session that may run an agent again gets ports again: its own where they are still free."""
     if work.only_posts(facts):
         return facts
-    place, settings = outfit.settings.place, outfit.settings.work
-    ports = order.ports
+    place = outfit.settings.place
     with runs.home_locked(place.home):
-        if ports is None:
-            pool, size = settings.port_pool, settings.ports_per_session
-            ports = runs.a_range(place.runs_dir, pool, size, facts)
-        else:
-            runs.need_free(place.runs_dir, ports, facts.session)
+        ports = runs.ports_for(place.runs_dir, pool_of(outfit.settings.work), order.ports, facts)
     return replace(facts, setup=replace(facts.setup, ports=ports))
 
 
@@ -116,11 +116,7 @@ def _begun(outfit: Outfit, order: Order) -> Iterator[tuple[Bench, Facts]]:
                     f"session {keeps.session} ({keeps.ticket}) is parked in {keeps.setup.folder}:"
                     f" colony resume {keeps.session}, or colony stop {keeps.session}"
                 )
-            if order.ports is not None:
-                runs.need_free(place.runs_dir, order.ports, first.session)
-            ports = order.ports or runs.a_range(
-                place.runs_dir, settings.port_pool, settings.ports_per_session
-            )
+            ports = runs.ports_for(place.runs_dir, pool_of(settings), order.ports)
             facts = replace(first, setup=replace(first.setup, ports=ports))
             folder = RunFolder.make(place.runs_dir, facts.session)
             held.enter_context(lock_file(folder.lock, f"run folder {facts.session}"))
@@ -148,11 +144,7 @@ def _facts(outfit: Outfit, order: Order, ports: Range) -> Facts:
 def check_session(outfit: Outfit, folder: Path, *, post: bool, again: bool) -> Ended:
     """The controller for a session that has a report; with `post`, its outcome."""
     run = RunFolder(folder)
-    facts = runs.facts_of(run)
-    if facts is None:
-        raise Refused(f"{folder} is no run folder: it holds no session.json")
-    if isinstance(facts, Garbage):
-        raise Refused(facts.reason)
+    facts = runs.facts_at(run)
     with lock_file(run.lock, f"run folder {run.session}", LOCK_WAIT_S):
         session, step = work.check(bench_of(outfit, facts, run), facts, post=post, again=again)
         told = ended(session.facts, step, "check")

@@ -20,6 +20,7 @@ from colony.errors import Refused
 from colony.host.ending import send
 from colony.host.files import PRIVATE_FILE, CannotWrite, kind_of, write_problem
 from colony.host.identity import has_ended, identify, open_process
+from colony.host.inherited import inherited
 from colony.host.lock import holder_of, is_locked
 from colony.host.notify import without_service
 
@@ -69,7 +70,7 @@ def start(argv: Sequence[str], env: Mapping[str, str], log: Path) -> Child:
                 (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
                 (os.POSIX_SPAWN_DUP2, out, 1),
                 (os.POSIX_SPAWN_DUP2, out, 2),
-                *((os.POSIX_SPAWN_CLOSE, fd) for fd in _inherited()),
+                *((os.POSIX_SPAWN_CLOSE, fd) for fd in inherited()),
             ],
             setsid=True,
             setsigmask=(),
@@ -108,15 +109,3 @@ def _log_at(log: Path) -> int:
         return out
     os.close(out)
     raise CannotWrite(f"{log}: is {kind_of(found)}, not a file")
-
-
-def _inherited() -> list[int]:
-    """Descriptors beyond the standard ones that a program started from here would get."""
-    with os.scandir("/proc/self/fd") as entries:
-        numbers = [int(entry.name) for entry in entries]
-    found = []
-    for number in numbers:
-        with contextlib.suppress(OSError):  # the listing's own descriptor is closed by now
-            if number > 2 and os.get_inheritable(number):
-                found.append(number)
-    return found

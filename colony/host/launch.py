@@ -17,6 +17,7 @@ from colony.errors import Refused, UsageProblem
 from colony.host.box import ENVIRONMENT, Containment, Namespaces, NoBox, boxed
 from colony.host.files import PRIVATE_FILE, Unsafe, write_problem
 from colony.host.gate import GO, READY, gated
+from colony.host.inherited import inherited
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _ABOVE: Final = 10
@@ -144,7 +145,7 @@ def _environment_file(env: Mapping[str, str]) -> int:
 def _start(argv: tuple[str, ...], env: Mapping[str, str], files: Mapping[int, int]) -> int:
     """A new session with these descriptors alone, every signal as a fresh program has it."""
     actions: list[tuple[int, int] | tuple[int, int, int]] = [
-        (os.POSIX_SPAWN_CLOSE, fd) for fd in _inherited()
+        (os.POSIX_SPAWN_CLOSE, fd) for fd in inherited()
     ]
     actions += [(os.POSIX_SPAWN_DUP2, fd, number) for number, fd in files.items()]
     try:
@@ -159,13 +160,3 @@ def _start(argv: tuple[str, ...], env: Mapping[str, str], files: Mapping[int, in
         )
     except OSError as problem:
         raise NoBox(f"{argv[0]}: not started: {(problem.strerror or '').lower()}") from None
-
-
-def _inherited() -> Iterator[int]:
-    """Descriptors that Colony itself was given, and that any program it starts would get."""
-    with os.scandir("/proc/self/fd") as entries:
-        numbers = [int(entry.name) for entry in entries]
-    for number in numbers:
-        with contextlib.suppress(OSError):  # the listing's own descriptor is closed by now
-            if number > 2 and os.get_inheritable(number):
-                yield number

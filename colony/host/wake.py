@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 from pathlib import Path
 
-from colony.host.identity import identify, open_process
-from colony.host.lock import holder_of
+from colony.host.children import adopt
 
 
 def wake_holder(lock: Path) -> int | None:
-    """SIGTERM to whoever holds the lock: its pid. None: nobody could be told.
-
-    It is opened first, and sent the signal only while it still holds the lock.
-    """
-    pid = holder_of(lock)
-    process = identify(pid) if pid is not None and pid != os.getpid() else None
-    pidfd = open_process(process) if process is not None else None
-    if pidfd is None:
+    """SIGTERM to whoever holds the lock: its pid. None: nobody could be told."""
+    holder = adopt(lock)
+    if holder is None:
         return None
     try:
-        if holder_of(lock) == pid:
-            with contextlib.suppress(OSError):
-                signal.pidfd_send_signal(pidfd, signal.SIGTERM)
-                return pid
+        if holder.pid == os.getpid():
+            return None
+        holder.signal(signal.SIGTERM)
+        return holder.pid
     finally:
-        os.close(pidfd)
-    return None
+        holder.close()

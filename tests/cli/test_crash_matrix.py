@@ -2,9 +2,8 @@
 
 For n = 1, 2, 3 … until a run passes without a kill: the n-th effect of all processes together is
 the last one (`tests/fakes/dying`). Over the embedded tracker the whole machine dies (`all`); over
-HTTP the process that made the effect (`self`), and over both now and then the loop alone. What
-stands at the end is what a run stands for that nobody killed: posted once, by one agent at a time,
-the money right, nothing left behind.
+HTTP the process that made the effect (`self`). What stands at the end is what a run stands for that
+nobody killed: posted once, by one agent at a time, the money right, nothing left behind.
 """
 
 from __future__ import annotations

@@ -136,3 +136,10 @@ def test_what_the_sessions_before_cost() -> None:
 def test_the_words_are_those_of_the_endings() -> None:
     assert OUT_OF_STEPS == Ending.OUT_OF_STEPS
     assert {Ending.KILLED, Ending.CRASHED} == DEAD
+
+
+def test_counting_begins_anew_from_the_last_retry_line_of_a_machine() -> None:
+    story = Story().notes(run(Ending.NO_REPORT)).says("colony-retry: 2026-01-31T18:19:00.500Z")
+    assert attempts_of(story.events).in_vain == 1, "a person's line is text"
+    story.notes(Retry(5)).notes(run(Ending.NO_REPORT)).notes(Retry(7))
+    assert attempts_of(story.events).in_vain == 0

@@ -16,9 +16,7 @@ from colony.core.keywords import (
     keyword_of,
     parse,
     priority_of,
-    retried_at,
 )
-from colony.core.markers import Retry
 
 ADMINS = frozenset({"u1"})
 
@@ -143,10 +141,3 @@ def test_accepted_by_whoever_may_order() -> None:
     first = accepted(story.events, PEOPLE)
     assert first is not None
     assert first.author == "bob"
-
-
-def test_counting_anew_from_the_last_retry_line_of_a_machine() -> None:
-    story = Story().says("colony-retry: 2026-01-31T18:19:00.500Z")
-    assert retried_at(story.events) is None
-    story.notes(Retry(5)).says("go").notes(Retry(7))
-    assert retried_at(story.events) == story.last

@@ -263,8 +263,6 @@ class Order:
     """An order that waits for the session's process."""
 
     wish: Asked | None = None
-    when: str = ""
-    """Given once the session is in this phase; empty: at once."""
     handled: list[str] = field(default_factory=list)
 
     def of(self, session: str) -> Asked | None:
