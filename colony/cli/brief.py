@@ -18,7 +18,7 @@ from colony.errors import Refused
 from colony.flow.briefing import Wanted, gather, project_of
 from colony.flow.observe import look_at
 from colony.flow.previous import told_to
-from colony.flow.wiring.sessions import runner_of, sources_of
+from colony.flow.wiring.sessions import forms_of, runner_of, sources_of
 from colony.host.chance import SystemChance
 from colony.host.clock import SystemClock
 from colony.host.files import make_folder, write_private
@@ -57,7 +57,8 @@ def brief(
             max_turns=runner.max_turns,
             timeout_s=runner.timeout_s,
         )
-        sources = sources_of(settings, tracker, view.registry, told_to(tracker))
+        forms = forms_of(settings)
+        sources = sources_of(settings, tracker, view.registry, forms, told_to(tracker))
         text = sources.templates.brief(gather(sources, survey, history, wanted))
     if out == "-":
         if context.show.json:

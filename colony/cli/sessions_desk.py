@@ -14,7 +14,7 @@ from colony.core.lines import Line
 from colony.errors import Busy, Refused, Unreachable
 from colony.flow.advance import Stopped
 from colony.flow.following import ShowDoing
-from colony.flow.wiring.sessions import Outfit, containment_of
+from colony.flow.wiring.sessions import Outfit, containment_of, forms_of
 from colony.flow.work import Kept, KeptBusy, KeptRefused
 from colony.host.signals import StopSignals
 
@@ -38,6 +38,7 @@ def outfit_of(context: Context, *, warn: bool = True) -> Iterator[Outfit]:
             doing=doing,
             signals=signals,
             containment=containment,
+            forms=forms_of(context.settings),
         )
 
 

@@ -112,6 +112,7 @@ class Session:
             host=facts.host,
             ttl_ms=facts.setup.ttl_ms,
             pause=self._pause,
+            threads=bench.place.threads,
         )
         self._tenure = Tenure(self.holder, bench.place.signals.wake, self.news.tell)
 

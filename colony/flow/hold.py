@@ -8,7 +8,6 @@ anybody else may take it.
 from __future__ import annotations
 
 import functools
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -21,7 +20,9 @@ from colony.core.standing import Standing
 from colony.core.texts import lease as lease_texts
 from colony.core.ticket import History, Ref
 from colony.errors import Busy, ColonyError, NoAnswer, NotFound
+from colony.host import threads
 from colony.host.clock import Clock
+from colony.host.threads import Thread, Threads
 from colony.tracker.protocol import Conflict, Guard, Tracker, Written
 
 T = TypeVar("T")
@@ -44,6 +45,7 @@ class Holder:
     ttl_ms: int
     pause: Callable[[float], object]
     """Waits that many seconds; a stop request ends it early with an error of its own."""
+    threads: Threads = threads.SYSTEM
 
     @property
     def trust_s(self) -> float:
@@ -140,25 +142,26 @@ class Keeper:
     ) -> None:
         """`tell` is called between renewals, never when one is near, and must not wait."""
         # The thread must never run into the owner's own way of stopping: it waits by its event.
-        self._stop = threading.Event()
+        self._stop = holder.threads.event()
         self._holder = replace(holder, pause=self._pause)
         self._heartbeat_s = renewal_at(0, round(holder.trust_s * 1000), heartbeat_ms) / 1000
         self._wake = wake
         self._tell = tell
         self._renewed_s = trusted_s - holder.trust_s
-        self._thread = threading.Thread(target=self._run, name="lease", daemon=True)
+        self._thread: Thread | None = None
         self.lease = lease
         self.trusted_s = trusted_s
         self.lost: Standing | None = None
 
     def start(self) -> None:
-        self._thread.start()
+        self._thread = self._holder.threads.begin(self._run, "lease")
 
     def stop(self, within_s: float | None = None) -> None:
         """No renewal is begun after this. One that is under way is waited for, `within_s` seconds
         at most."""
         self._stop.set()
-        self._thread.join(within_s)
+        if self._thread is not None:
+            self._thread.join(within_s)
 
     def over(self) -> bool:
         """The lease is lost, or can no longer be trusted to be ours."""

@@ -9,6 +9,7 @@ it may be refused, and then there was none.
 
 from __future__ import annotations
 
+import functools
 import json
 import threading
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from colony.flow.bench import Bench
 from colony.flow.evidence import REPORT, VERDICT, Spoiled, kept_json
 from colony.flow.following import Follower, Tail
 from colony.host.streams import STREAM
+from colony.host.threads import Thread
 from colony.tracker.records.limits import RECORD_MAX
 
 TRY_S: Final = 5.0
@@ -57,7 +59,7 @@ class News:
         self._last: Bulletin | None = None
         self._lock = threading.Lock()
         """Held while a try is begun and what it tells is taken: both threads do that."""
-        self._try: threading.Thread | None = None
+        self._try: Thread | None = None
         self._tried_s = -EVERY_S
         self._patience_s = TRY_S
 
@@ -116,12 +118,11 @@ class News:
         if self._try is not None and self._try.is_alive():
             return False
         self._tried_s = self._bench.place.clock.boot_s()
-        one = threading.Thread(target=self._put, args=(bulletin,), name="news", daemon=True)
+        threads = self._bench.place.threads
         try:
-            one.start()
+            self._try = threads.begin(functools.partial(self._put, bulletin), "news")
         except RuntimeError:
             return False
-        self._try = one
         return True
 
     def _wait(self) -> None:

@@ -6,7 +6,6 @@ is paused all the same: the line that it goes on tells both.
 
 from __future__ import annotations
 
-import threading
 from dataclasses import replace
 
 from colony.core.lease import margin_ms
@@ -73,10 +72,7 @@ def gone_on(holder: Holder, facts: Facts) -> tuple[Facts, Hold | None]:
 def _tell_quickly(holder: Holder, facts: Facts, park: ParkFacts) -> Standing | None:
     found: list[Standing | None] = []
     hasty = replace(holder, pause=_nobody_waits)
-    one = threading.Thread(
-        target=lambda: found.append(_tell(hasty, facts, park)), name="park", daemon=True
-    )
-    one.start()
+    one = holder.threads.begin(lambda: found.append(_tell(hasty, facts, park)), "park")
     one.join(QUICK_S)
     return found[0] if found else None
 

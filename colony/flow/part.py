@@ -14,15 +14,17 @@ from colony.core.session import Ended, PartFacts, ProcessFacts, Runner
 from colony.core.strict_json import dump_json
 from colony.core.turn import Turn
 from colony.errors import ColonyError, Refused
+from colony.host import boxes, threads
 from colony.host.box import Containment, NoBox
+from colony.host.boxes import Box, Boxes
 from colony.host.clock import Clock
 from colony.host.journal import RunFolder
 from colony.host.launch import Command
-from colony.host.listeners import Listener, seen_listeners, stop_listeners
-from colony.host.process import Running, spawn
+from colony.host.listeners import Listener
 from colony.host.signals import StopSignals
 from colony.host.streams import STREAM, size_of, stream_lines
-from colony.host.sweep import Swept, sweep
+from colony.host.sweep import Swept
+from colony.host.threads import Threads
 
 SLICE_S: Final = 1.0
 """Longest wait between two looks at the deadline and the lease."""
@@ -67,6 +69,8 @@ class Place:
     signals: StopSignals
     environ: Mapping[str, str]
     """Colony's own environment: the agent picks from it what is its own."""
+    boxes: Boxes = boxes.SYSTEM
+    threads: Threads = threads.SYSTEM
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +103,9 @@ def run_part(place: Place, part: PartFacts, run: PartRun, watch: Watch) -> Ended
         stderr=folder / STDERR,
     )
     begun = _Begun(place.clock.boot_s(), run, folder / STREAM)
-    left = sweep(place.folder.session, place.clock)
+    left = place.boxes.sweep(place.folder.session, place.clock)
     try:
-        with spawn(command, place.containment) as running:
+        with place.boxes.spawn(command, place.containment) as running:
             agent = running.agent
             watch.spawned(ProcessFacts(agent.pid, agent.start_ticks, agent.boot_id))
             running.go()
@@ -154,9 +158,7 @@ class Silence:
         return 0 < self._limit_s <= self._clock.boot_s() - self._since_s
 
 
-def _watched(
-    place: Place, running: Running, begun: _Begun, watch: Watch
-) -> tuple[Exit, Cause | None]:
+def _watched(place: Place, running: Box, begun: _Begun, watch: Watch) -> tuple[Exit, Cause | None]:
     deadline_s = place.clock.boot_s() + begun.run.runner.timeout_s
     silence = Silence(begun.stream, place.clock, begun.run.stall_s)
     while True:
@@ -165,7 +167,7 @@ def _watched(
         if exit_ is not None:
             return exit_, None
         place.signals.drain()
-        begun.listening = seen_listeners(begun.run.ports, begun.since_s, place.folder.session)
+        begun.listening = place.boxes.seen(begun.run.ports, begun.since_s, place.folder.session)
         cause = watch.look()
         if cause is None and place.clock.boot_s() >= deadline_s:
             cause = "time"
@@ -177,7 +179,8 @@ def _watched(
 
 def _clean_up(place: Place, begun: _Begun) -> tuple[str, ...]:
     """End what the part left running; what was ended, or left alone, in a person's words."""
-    listeners = stop_listeners(begun.run.ports, begun.since_s, place.folder.session, place.clock)
+    session = place.folder.session
+    listeners = place.boxes.stop(begun.run.ports, begun.since_s, session, place.clock)
     told = {each.pid for each in listeners}
     gone = (each for each in begun.listening if each.pid not in told)
     return (*map(_listener, listeners), *map(_gone, gone), *_sweep(place))
@@ -197,7 +200,7 @@ def _gone(each: Listener) -> str:
 
 
 def _sweep(place: Place) -> tuple[str, ...]:
-    return tuple(_swept(each) for each in sweep(place.folder.session, place.clock))
+    return tuple(_swept(each) for each in place.boxes.sweep(place.folder.session, place.clock))
 
 
 def _listener(each: Listener) -> str:

@@ -20,8 +20,6 @@ from colony.flow.advance import Session
 from colony.flow.bench import Bench
 from colony.flow.briefing import project_of
 from colony.flow.wiring.sessions import Outfit, bench_of, setup_of
-from colony.host.chance import SystemChance
-from colony.host.clock import SystemClock
 from colony.host.journal import RunFolder
 from colony.host.lock import lock_file
 
@@ -130,9 +128,9 @@ def _facts(outfit: Outfit, order: Order, ports: Range) -> Facts:
     project = project_of(outfit.view.registry, order.ref.project)
     if not project.workers:
         raise Refused(f"project {project.name} takes no workers")
-    now_ms = SystemClock().wall_ms()
+    now_ms = outfit.machine.clock.wall_ms()
     return Facts(
-        session=order.session or SystemChance().session_id(now_ms),
+        session=order.session or outfit.machine.chance.session_id(now_ms),
         ticket=order.ref,
         host=settings.place.host,
         post=order.post,

@@ -17,7 +17,8 @@ from colony.core.endings import Exit
 from colony.core.plan import Kept
 from colony.core.ports import Range, show_range
 from colony.core.ticket import Ref
-from colony.host.children import Child, adopt, start
+from colony.host import children
+from colony.host.children import Child, Children
 from colony.host.journal import RunFolder
 from colony.host.starting_log import LOG, Said, remove_log, starting_log
 
@@ -60,8 +61,9 @@ class Gone:
 class Supervisor:
     """The members, by session. Every process is held by a pidfd from the moment it is known."""
 
-    def __init__(self, command: Command) -> None:
+    def __init__(self, command: Command, processes: Children = children.SYSTEM) -> None:
         self._command = command
+        self._processes = processes
         self._members: dict[str, Member] = {}
         self._untold: dict[str, object] = {}
         """Members that did not get the last signal to all of them yet."""
@@ -95,7 +97,7 @@ class Supervisor:
         """Sessions that run and are not members: somebody else started them, or an earlier loop."""
         for one in kept:
             if one.state == "running" and one.session not in self._members:
-                child = adopt(RunFolder(self._command.runs / one.session).lock)
+                child = self._processes.adopt(RunFolder(self._command.runs / one.session).lock)
                 if child is not None:
                     ref, folder = one.ref, one.folder
                     found = Member(one.session, ref, folder, one.ports, child, adopted=True)
@@ -161,7 +163,7 @@ class Supervisor:
 
     def _work(self, ref: Ref, words: Sequence[str], log: Path) -> Child:
         argv = (*self._command.argv, "work", ref.project, str(ref.number), *words)
-        return start(argv, self._command.env, log)
+        return self._processes.start(argv, self._command.env, log)
 
 
 NO_PORTS: Final[Range] = (0, 0)

@@ -14,6 +14,7 @@ import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final, Protocol
 
 from colony.core.endings import Exit
 from colony.errors import Refused
@@ -25,9 +26,40 @@ from colony.host.lock import holder_of, is_locked
 from colony.host.notify import without_service
 
 
+class Child(Protocol):
+    """A process, held until `close`."""
+
+    @property
+    def pidfd(self) -> int:
+        """Can be read, for a poll, once it has ended."""
+        ...
+
+    def ended(self) -> bool: ...
+
+    def signal(self, number: signal.Signals) -> None:
+        """To that very process; one that has ended is left alone."""
+        ...
+
+    def reap(self) -> Exit | None:
+        """How it ended; None: it is not ours to ask, or it runs. Called once, when it has ended."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Children(Protocol):
+    def start(self, argv: Sequence[str], env: Mapping[str, str], log: Path) -> Child:
+        """As the function below."""
+        ...
+
+    def adopt(self, lock: Path) -> Child | None:
+        """As the function below."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
-class Child:
-    """A process, held by `pidfd` until `close`. `own`: started by this process, to be reaped."""
+class Process:
+    """A process of this machine. `own`: started by this process, to be reaped."""
 
     pid: int
     pidfd: int
@@ -37,11 +69,9 @@ class Child:
         return has_ended(self.pidfd, 0)
 
     def signal(self, number: signal.Signals) -> None:
-        """To that very process; one that has ended is left alone."""
         send(self.pidfd, number)
 
     def reap(self) -> Exit | None:
-        """How it ended; None: it is not ours to ask, or it runs. Called once, when it has ended."""
         if not self.own:
             return None
         with contextlib.suppress(ChildProcessError):
@@ -55,7 +85,7 @@ class Child:
         os.close(self.pidfd)
 
 
-def start(argv: Sequence[str], env: Mapping[str, str], log: Path) -> Child:
+def start(argv: Sequence[str], env: Mapping[str, str], log: Path) -> Process:
     """Start a program in a session of its own, its output appended to `log` (made 0600).
 
     `Refused`, `CannotWrite`: the log cannot be opened, or there is no such program.
@@ -80,10 +110,10 @@ def start(argv: Sequence[str], env: Mapping[str, str], log: Path) -> Child:
         raise Refused(f"{argv[0]}: not started: {(problem.strerror or '').lower()}") from None
     finally:
         os.close(out)
-    return Child(pid, os.pidfd_open(pid), own=True)
+    return Process(pid, os.pidfd_open(pid), own=True)
 
 
-def adopt(lock: Path) -> Child | None:
+def adopt(lock: Path) -> Process | None:
     """The process that holds this lock; None: nobody does, or the kernel does not tell who."""
     pid = holder_of(lock)
     process = identify(pid) if pid is not None else None
@@ -91,7 +121,7 @@ def adopt(lock: Path) -> Child | None:
     if pidfd is None:
         return None
     if holder_of(lock) == pid and is_locked(lock):
-        return Child(process.pid if process else 0, pidfd, own=False)
+        return Process(process.pid if process else 0, pidfd, own=False)
     os.close(pidfd)
     return None
 
@@ -109,3 +139,16 @@ def _log_at(log: Path) -> int:
         return out
     os.close(out)
     raise CannotWrite(f"{log}: is {kind_of(found)}, not a file")
+
+
+class SystemChildren:
+    """Processes of this machine."""
+
+    def start(self, argv: Sequence[str], env: Mapping[str, str], log: Path) -> Child:
+        return start(argv, env, log)
+
+    def adopt(self, lock: Path) -> Child | None:
+        return adopt(lock)
+
+
+SYSTEM: Final = SystemChildren()

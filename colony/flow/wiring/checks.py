@@ -22,9 +22,9 @@ from colony.flow.wiring.agents import agent_for
 from colony.flow.wiring.credentials import secrets_of
 from colony.flow.wiring.sessions import (
     containment_of,
+    forms_of,
     runner_of,
     runners_of,
-    schema,
     setup_of,
     sources_of,
     version_asker,
@@ -143,8 +143,7 @@ def _brief(asked: Asked, project: Project) -> None:
     """Rendered as it would be, and thrown away."""
     settings = asked.settings
     runner = runner_of(settings, project)
-    schema(settings, "verdict")
-    sources = sources_of(settings, asked.tracker, asked.view.registry)
+    sources = sources_of(settings, asked.tracker, asked.view.registry, forms_of(settings))
     wanted = Wanted("", settings.work.ports, runner.max_turns, runner.timeout_s)
     sources.templates.brief(gather(sources, asked.survey, asked.history, wanted))
 

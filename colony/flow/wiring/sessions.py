@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Final, Literal
@@ -21,16 +21,16 @@ from colony.errors import Refused, UsageProblem
 from colony.flow.bench import Bench, Emit, Schema, VersionProblem
 from colony.flow.briefing import Sources
 from colony.flow.following import ShowDoing
+from colony.flow.machine import Machine
 from colony.flow.observe import Viewpoint
 from colony.flow.part import Place
 from colony.flow.previous import Told, nothing_told, told_to
 from colony.flow.render import Templates
-from colony.flow.wiring.agents import agent_for
+from colony.flow.wiring import agents
 from colony.flow.wiring.credentials import secrets_of
 from colony.flow.work import only_posts
 from colony.host.box import Containment, detect
 from colony.host.call import call
-from colony.host.chance import SystemChance
 from colony.host.clock import SystemClock
 from colony.host.control import Control
 from colony.host.files import read_text
@@ -45,6 +45,15 @@ VERSION_S: Final = 30.0
 
 
 @dataclass(frozen=True, slots=True)
+class Forms:
+    """The folder of templates, read once."""
+
+    templates: Templates
+    report: Schema
+    verdict: Schema
+
+
+@dataclass(frozen=True, slots=True)
 class Outfit:
     """What every session of one command shares."""
 
@@ -56,19 +65,30 @@ class Outfit:
     doing: ShowDoing
     signals: StopSignals
     containment: Containment
+    forms: Forms
+    machine: Machine = field(default_factory=Machine)
+    agent_for: Callable[[Runner], CodingAgent] = agents.agent_for
+    version_problem: VersionProblem | None = None
+    """None: the agent's program is asked."""
+
+
+def forms_of(settings: Settings) -> Forms:
+    """`UsageProblem`: a schema is missing or broken."""
+    templates = Templates(settings.place.templates_dir)
+    return Forms(templates, schema(settings, "report"), schema(settings, "verdict"))
 
 
 def sources_of(
-    settings: Settings, tracker: Reads, registry: Registry, told: Told = nothing_told
+    settings: Settings, tracker: Reads, registry: Registry, forms: Forms, told: Told = nothing_told
 ) -> Sources:
     """What briefs are made of."""
     return Sources(
         tracker=tracker,
-        templates=Templates(settings.place.templates_dir),
+        templates=forms.templates,
         registry=registry,
         home=settings.place.home,
         creator_names=frozenset(settings.tracker.creator_names),
-        report_schema=schema(settings, "report").value,
+        report_schema=forms.report.value,
         ui_conventions=settings.work.ui_conventions,
         max_chars=settings.work.brief_max_chars,
         runs_dir=settings.place.runs_dir,
@@ -195,20 +215,28 @@ def offset_in(zone: str) -> Callable[[int], int]:
 
 def bench_of(outfit: Outfit, facts: Facts, folder: RunFolder) -> Bench:
     """The bench of one session."""
-    settings = outfit.settings
+    settings, machine, forms = outfit.settings, outfit.machine, outfit.forms
     registry = outfit.view.registry
     found = registry.projects.get(facts.ticket.project)
     project = found if isinstance(found, Project) else Project(facts.ticket.project)
     return Bench(
         tracker=outfit.tracker,
         view=outfit.view,
-        sources=sources_of(settings, outfit.tracker, registry, told_to(outfit.tracker)),
-        place=Place(folder, outfit.containment, SystemClock(), outfit.signals, outfit.environ),
-        chance=SystemChance(),
-        agent_for=agent_for,
-        version_problem=version_asker(outfit.environ),
-        report=schema(settings, "report"),
-        verdict=schema(settings, "verdict"),
+        sources=sources_of(settings, outfit.tracker, registry, forms, told_to(outfit.tracker)),
+        place=Place(
+            folder=folder,
+            containment=outfit.containment,
+            clock=machine.clock,
+            signals=outfit.signals,
+            environ=outfit.environ,
+            boxes=machine.boxes,
+            threads=machine.threads,
+        ),
+        chance=machine.chance,
+        agent_for=outfit.agent_for,
+        version_problem=outfit.version_problem or version_asker(outfit.environ),
+        report=forms.report,
+        verdict=forms.verdict,
         pass_env=frozenset(settings.work.pass_env),
         secrets={} if only_posts(facts) else secrets_of(project, settings.place.home),
         emit=outfit.emit,

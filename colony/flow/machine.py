@@ -1,0 +1,19 @@
+"""What sessions are given of the machine they run on: its clocks, chance, processes and threads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from colony.host import boxes, threads
+from colony.host.boxes import Boxes
+from colony.host.chance import Chance, SystemChance
+from colony.host.clock import Clock, SystemClock
+from colony.host.threads import Threads
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    clock: Clock = field(default_factory=SystemClock)
+    chance: Chance = field(default_factory=SystemChance)
+    boxes: Boxes = boxes.SYSTEM
+    threads: Threads = threads.SYSTEM
