@@ -98,7 +98,10 @@ def _is_sound(value: Json) -> bool:
     for _ in range(DEPTH_MAX):
         inner: list[Json] = []
         for each in level:
-            if isinstance(each, dict):
+            if type(each) is str:
+                if not each.isascii() and _SURROGATE.search(each):
+                    return False
+            elif isinstance(each, dict):
                 inner.extend(each)
                 inner.extend(each.values())
             elif isinstance(each, list):
@@ -157,7 +160,7 @@ def _inside(value: list[Json] | dict[str, Json], path: str) -> Iterator[tuple[Js
 
 
 def _scalar_problem(value: Json) -> str | None:
-    if isinstance(value, str) and _SURROGATE.search(value):
+    if isinstance(value, str) and not value.isascii() and _SURROGATE.search(value):
         return "holds half a character (a lone surrogate)"
     if isinstance(value, float) and not math.isfinite(value):
         return "is not a finite number"

@@ -31,6 +31,8 @@ FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 15.0
 QUIET_S = 30.0
 """So long before a renewal nothing else is sent."""
+LOOK_S = 60.0
+"""A ticket that a person took back is worked on no longer than this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +150,7 @@ class Keeper:
         self._wake = wake
         self._tell = tell
         self._renewed_s = trusted_s - holder.trust_s
+        self._looked_s = holder.clock.boot_s()
         self._thread: Thread | None = None
         self.lease = lease
         self.trusted_s = trusted_s
@@ -176,6 +179,7 @@ class Keeper:
             left_s = due - self._holder.clock.boot_s()
             if left_s > QUIET_S:
                 self._tell()
+                self._look()
             if left_s > 0:
                 continue
             due = self._holder.clock.boot_s() + self._renew()
@@ -184,6 +188,22 @@ class Keeper:
     def _pause(self, seconds: float) -> None:
         if self._stop.wait(seconds):
             raise _Stopping
+
+    def _look(self) -> None:
+        """Now and then: is the ticket still ours? Between two renewals a person may have moved it,
+        and then somebody else may begin. No answer says nothing."""
+        if self._holder.clock.boot_s() - self._looked_s < LOOK_S:
+            return
+        self._looked_s = self._holder.clock.boot_s()
+        try:
+            history = self._holder.tracker.ticket(self._holder.ref)
+        except NotFound:
+            self.lost = "moved"
+        except ColonyError:
+            return
+        else:
+            standing = standings.standing_of(history, self._holder.session, self.lease.token)
+            self.lost = None if standing == "mine" else standing
 
     def _renew(self) -> float:
         """One renewal; the seconds until the next try."""
