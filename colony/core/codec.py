@@ -13,7 +13,7 @@ import itertools
 import math
 import types
 import typing
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeVar
 
 from colony.core.lines import Json
@@ -59,7 +59,7 @@ _PLAIN: Final = frozenset({bool, int, float, str})
 def from_json(kind: type[T], data: Json, path: str = "") -> T:
     """The value of type `kind` that `to_json` made `data` of."""
     try:
-        return typing.cast(T, _reader(kind)(data))
+        return typing.cast(T, _reader(typing.cast(Any, kind))(data))
     except CodecProblem as problem:
         raise problem.under(path or kind.__name__) from None
 
@@ -80,7 +80,7 @@ def _keys(kind: type) -> tuple[tuple[str, str], ...]:
 
 
 @functools.cache
-def _reader(kind: Hashable) -> Reader:
+def _reader(kind: Any) -> Reader:
     origin = typing.get_origin(kind)
     if origin is typing.Union or origin is types.UnionType:
         return _union(typing.get_args(kind))
