@@ -11,8 +11,9 @@ from typing import Final
 
 from colony.coding.claude import check_order, flags_of
 from colony.coding.protocol import Invocation, PartFolders, PartOrder
+from colony.coding.quota import read_usage
 from colony.coding.stream import read_steps, read_turn
-from colony.core.turn import Step, Turn
+from colony.core.turn import QuotaAnswer, Step, Turn
 
 ROOT: Final = Path(__file__).parents[3]
 """The folder that holds the package `colony`."""
@@ -50,6 +51,21 @@ class StandIn:
     def login(self, environ: Mapping[str, str]) -> str:
         del environ
         return ""
+
+    def account(self, environ: Mapping[str, str]) -> str:
+        del environ
+        return ""
+
+    def login_mark(self, environ: Mapping[str, str]) -> str:
+        del environ
+        return ""
+
+    def quota_call(self, environ: Mapping[str, str]) -> Invocation | None:
+        del environ
+        return None
+
+    def read_quota(self, output: str) -> QuotaAnswer:
+        return read_usage(output, UTC)
 
     def invocation(
         self, order: PartOrder, folders: PartFolders, environ: Mapping[str, str]
