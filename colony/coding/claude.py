@@ -127,7 +127,10 @@ class Claude:
     def quota_call(self, environ: Mapping[str, str]) -> Invocation | None:
         if not tells_quota(environ):
             return None
-        return Invocation((self.program, *USAGE_FLAGS), _own(environ))
+        env = _own(environ)
+        # The program counts the account's quota among the traffic that is not essential.
+        del env["CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"]
+        return Invocation((self.program, *USAGE_FLAGS), env)
 
     def read_quota(self, output: str) -> QuotaAnswer:
         return read_usage(output, self.zone)

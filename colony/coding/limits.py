@@ -19,15 +19,22 @@ LIMIT_WORDS: Final = frozenset({"usage_limit_reached", "rate_limit", "billing_er
 """`api_error`, or `error` of a synthetic message, that say: the account may not go on now."""
 
 _WINDOW: Final = (
-    r"(?:usage|session|weekly|monthly|daily|hourly|(?:\d+|five)-?hour|spend(?:ing)?|plan|account"
+    r"(?:usage|session|weekly|monthly|daily|hourly|(?:\d+|five)[ -]?hour|spend(?:ing)?|plan|account"
     r"|opus|sonnet|haiku|fable|fast)"
 )
 _REACHED: Final = re.compile(
     rf"\b(?:hit|reached|exceeded) (?:[\w'’-]+ ){{0,5}}?{_WINDOW}(?: \w+)? limits?\b"
-    rf"|\b(?:hit|reached|exceeded) your limits?\b"
-    rf"|\b{_WINDOW} limits? (?:is |was )?(?:reached|exceeded|hit)\b"
-    rf"|\bout of (?:extra usage|(?:usage )?credits?)\b"
-    rf"|\bcredit balance (?:is )?too low\b",
+    rf"|\b(?:hit|reached|exceeded) your (?:limits?|team['’]s pooled group budget|current quota)\b"
+    rf"|\b{_WINDOW} limits? (?:is |was |has been )?(?:reached|exceeded|hit)(?= ?(?:[^\w\s]|$))"
+    rf"|\bout of (?:extra usage|(?:usage )?credits?|usage ·)"
+    rf"|\bcredit balance (?:is )?too low\b"
+    rf"|\busage is paused for your organization\b"
+    rf"|\busage limit is set to \$0"
+    rf"|\busage allocation has been disabled\b"
+    # Words that stand for an account's limit only where the program begins with them.
+    rf"|^limit reached ?[·∙]"
+    rf"|^quota exceeded\. check your plan\b"
+    rf"|^API Error: (?:429\b|request rejected \(429\)|rate limit reached)",
     re.IGNORECASE,
 )
 """An account's limits only: nothing about context, tokens, files, disk, turns."""
@@ -64,7 +71,8 @@ def limit_of(sign: RateEvent | ProgramError, zone: tzinfo) -> Limit | None:
         if sign.status != "rejected" or sign.on_overage:
             return None
         return Limit("the usage limit is reached", sign.resets_ms, sign.window)
-    if sign.status == 429 or sign.word in LIMIT_WORDS or _REACHED.search(sign.text):
+    text = " ".join(sign.text.split())
+    if sign.status == 429 or sign.word in LIMIT_WORDS or _REACHED.search(text):
         now_ms = sign.at_ms
         until = stated_epoch(sign.text) if now_ms is None else until_ms(sign.text, now_ms, zone)
         return Limit(sign.text, until)

@@ -19,8 +19,9 @@ def until_ms(text: str, now_ms: int, zone: tzinfo) -> int | None:
     change of the clocks skips or repeats is the first that is not over. Wall times without a
     named zone are in `zone`.
     """
+    spaced = " ".join(text.split())
     for read in _FORMS:
-        found = read(text, now_ms, zone)
+        found = read(spaced, now_ms, zone)
         if found is not None:
             return found
     return None
@@ -47,36 +48,51 @@ _ABBREVIATIONS: Final = {
     "UTC": 0, "GMT": 0, "Z": 0, "EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6,
     "PST": -8, "PDT": -7, "BST": 1, "CET": 1, "CEST": 2, "IST": 5.5, "JST": 9,
 }  # fmt: skip
+_REGIONS: Final = {
+    "ET": "America/New_York", "CT": "America/Chicago", "MT": "America/Denver",
+    "PT": "America/Los_Angeles",
+}  # fmt: skip
+_HERE: Final = frozenset({"", "local", "local time", "your time", "your local time"})
 
 _ANCHOR: Final = (
     r"\b(?:resets?|reset (?:at|on)|again|until|access|available|retry)"
     r"(?: (?:will )?(?:be )?(?:at|on|after))?[ :]+(?:on |at )?"
 )
-_CLOCK: Final = r"(?P<hour>\d{1,2})(?::(?P<minute>\d{2})(?::\d{2})?)?(?: ?(?P<half>[ap])\.?m\b\.?)?"
+_CLOCK: Final = (
+    r"(?:(?P<named>noon|midnight)\b"
+    r"|(?P<hour>\d{1,2})(?::(?P<minute>\d{2})(?::\d{2})?)?(?: ?(?P<half>[ap])\.?m\b\.?)?)"
+)
+_WORD: Final = r"(?P<word>today|tomorrow|(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*)"
 _DATE: Final = (
     r"(?:(?P<month>[a-z]{3,9})\.? (?P<day>\d{1,2})|(?P<day2>\d{1,2})(?:st|nd|rd|th)?\.?"
     r"(?: of)? (?P<month2>[a-z]{3,9}))(?:st|nd|rd|th)?,?(?: (?P<year>\d{4})\b,?)?"
 )
+# Capital letters only: "5pm or upgrade" names no zone.
 _ZONE: Final = (
-    r"(?: ?\((?P<zone>[^)]{1,40})\)| (?P<zone2>[A-Z][A-Za-z]+/[A-Za-z_/]+|[A-Z]{2,4})\b)?"
+    r"(?: ?\((?P<zone>[^)]{1,40})\)"
+    r"| ?(?P<zone2>(?-i:(?:UTC|GMT)[+-]\d{1,2}(?::?\d{2})?|[A-Z][A-Za-z]+/[A-Za-z_/]+"
+    r"|[A-Z]{2,4}|Z))\b)?"
 )
 
-_WALL: Final = re.compile(
-    rf"{_ANCHOR}(?:(?P<word>today|tomorrow|(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*),?|{_DATE})?"
-    rf"(?: ?(?:at )?{_CLOCK})?{_ZONE}",
-    re.IGNORECASE,
+_DAY_FIRST: Final = re.compile(
+    rf"{_ANCHOR}(?:{_WORD},?|{_DATE})?(?: ?(?:at )?{_CLOCK})?{_ZONE}", re.IGNORECASE
+)
+_CLOCK_FIRST: Final = re.compile(
+    rf"{_ANCHOR}{_CLOCK},? (?:on )?(?:{_WORD}|{_DATE}){_ZONE}", re.IGNORECASE
 )
 _ISO: Final = re.compile(
-    r"\b(\d{4}-\d\d-\d\d)[T ](?:at )?(\d\d:\d\d(?::\d\d)?)(?:\.\d+)? ?(Z|UTC|GMT|[+-]\d\d:?\d\d)?"
+    r"\b(\d{4}-\d\d-\d\d)[T ](?:at )?(\d\d:\d\d(?::\d\d)?)(?! ?[AaPp]\.?[Mm])(?:\.\d+)?"
+    r" ?(Z|UTC|GMT|[+-]\d\d:?\d\d)?"
 )
 _RELATIVE: Final = re.compile(
-    r"\b(?:resets?|again|available|retry) (?:after|in) "
+    r"\b(?:resets?|again|available|retry) (?:after|in) (?:about )?"
     r"(?:(?P<d>\d{1,3}) ?d(?:ays?)?,? ?)?(?:(?P<h>\d{1,4}) ?h(?:ours?|rs?)?,? ?)?(?:and )?"
     r"(?:(?P<m>\d{1,5}) ?m(?:in(?:ute)?s?)?,? ?)?(?:and )?"
     r"(?:(?P<s>\d{1,7}) ?s(?:ec(?:ond)?s?)?)?\b",
     re.IGNORECASE,
 )
-_EPOCH: Final = re.compile(r"\|\s*(\d{10}|\d{13})\b")
+_EPOCH: Final = re.compile(r"(?:\||\bresets?_?at\"?:) ?(\d{10}|\d{13})\b", re.IGNORECASE)
+"""After a bar, or as the provider's own JSON has it, which the program shows as it came."""
 
 
 def seconds_to_ms(value: float) -> int | None:
@@ -98,7 +114,7 @@ def iso_to_ms(text: str) -> int | None:
 
 
 def stated_epoch(text: str) -> int | None:
-    """The Unix time that stands after a bar, in milliseconds; it needs no present moment."""
+    """A Unix time in the text, in milliseconds; it needs no present moment."""
     found = _EPOCH.search(text)
     return seconds_to_ms(int(found[1])) if found else None
 
@@ -131,9 +147,9 @@ def _relative_form(text: str, now_ms: int, zone: tzinfo) -> int | None:
 
 
 def _wall_form(text: str, now_ms: int, zone: tzinfo) -> int | None:
-    for found in _WALL.finditer(text):
-        named = found["zone"] or found["zone2"]
-        in_zone = _zone_of(named) if named else zone
+    for found in (*_CLOCK_FIRST.finditer(text), *_DAY_FIRST.finditer(text)):
+        named = (found["zone"] or found["zone2"] or "").strip()
+        in_zone = zone if named.lower() in _HERE else _zone_of(named)
         clock = _clock_of(found)
         if in_zone is None or clock is None:
             continue
@@ -160,6 +176,8 @@ _FORMS: Final[tuple[Callable[[str, int, tzinfo], int | None], ...]] = (
 
 def _clock_of(found: re.Match[str]) -> tuple[int, int] | None:
     """Hour and minute; midnight for a date alone; None where neither is there."""
+    if found["named"]:
+        return (12, 0) if found["named"].lower() == "noon" else (0, 0)
     if found["hour"] is None:
         return (0, 0) if found["month"] or found["month2"] else None
     hour, minute, half = int(found["hour"]), int(found["minute"] or 0), found["half"]
@@ -212,7 +230,7 @@ def _moments(day: date, clock: tuple[int, int], zone: tzinfo) -> Iterator[int]:
 
 
 def _zone_of(name: str) -> tzinfo | None:
-    name = name.strip()
+    name = _REGIONS.get(name.upper(), name)
     offset = re.fullmatch(r"(?:UTC|GMT)? ?([+-])(\d{1,2})(?::?(\d{2}))?", name, re.IGNORECASE)
     if offset:
         hours, minutes = int(offset[2]), int(offset[3] or 0)

@@ -34,6 +34,10 @@ TEXT_MAX: Final = 4_000
 """Characters kept of a closing or error text."""
 
 
+OVERUSED_MAX: Final = 2.0
+"""A window that tells a little more than all of it is full: requests under way counted on."""
+
+
 def read_turn(stream: Iterable[str], zone: tzinfo) -> Turn:
     """The whole stream as one Turn. Never raises for what the lines say.
 
@@ -251,8 +255,10 @@ def _error_of_result(result: Object, at_ms: int | None) -> ProgramError | None:
     failed = result.get("is_error") is True
     if not failed and status is None:
         return None
+    # Such an end names its cause, and its text may quote what the model answered.
+    names_itself = fields.text(result, "subtype").startswith("error_max_")
     return ProgramError(
-        text=_closing_text(result) if failed else "",
+        text=_closing_text(result) if failed and not names_itself else "",
         word=fields.word(result, "api_error"),
         status=status,
         at_ms=at_ms,
@@ -290,10 +296,15 @@ def _reset(info: Object) -> int | None:
 def _reading(name: str, window: Object) -> Reading:
     return Reading(
         window=clip(name, fields.WORD_MAX),
-        used=share_of(fields.number(window, "utilization"), 1),
+        used=_used(window),
         resets_ms=_reset(window),
         status=fields.word(window, "status"),
     )
+
+
+def _used(window: Object) -> float | None:
+    used = fields.number(window, "utilization")
+    return 1.0 if used is not None and 1 < used <= OVERUSED_MAX else share_of(used, 1)
 
 
 # --- steps ---------------------------------------------------------------------------------

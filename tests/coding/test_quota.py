@@ -174,6 +174,29 @@ def test_an_absurd_cost_is_none(cost: Any) -> None:
     assert answer(row(), total_cost_usd=cost).cost_usd == 0
 
 
+def test_a_recording_with_rows() -> None:
+    messages = json.loads((CORPUS / "usage-stored-login.json").read_text("utf-8"))
+    typed = Claude().read_quota(json.dumps(messages))
+    assert [(each.kind, each.used) for each in typed.readings] == [
+        ("session", 0.42),
+        ("week", 0.075),
+        ("", 1.0),
+    ]
+    assert [each.resets_ms for each in typed.readings] == [
+        ms("2026-12-01T17:00:00.123Z"),
+        ms("2026-12-04T08:00:00.500Z"),
+        None,
+    ]
+    for message in messages:
+        message.pop("usage_report", None)
+    lines = Claude().read_quota(json.dumps(messages))
+    assert [(each.kind, each.used, each.resets_ms) for each in lines.readings] == [
+        ("session", 0.42, ms("2026-12-01T17:00:00Z")),
+        ("week", 0.07, ms("2026-12-04T08:00:00Z")),
+        ("", 0.03, None),
+    ]
+
+
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
