@@ -103,8 +103,12 @@ def test_corpus_score(capsys: pytest.CaptureFixture[str]) -> None:
     missed, wrong, alarms = [], [], []
     for case in CORPUS["limit"]:
         text, now = case["text"], case["now"]
-        for lines in ([synthetic(text, now)], [synthetic(text, now), result(text, failed=True)]):
-            limit = read_turn(lines, VIENNA).limit
+        found = [
+            limit_of(ProgramError(text, at_ms=ms(now)), VIENNA),
+            read_turn([synthetic(text, now)], VIENNA).limit,
+            read_turn([synthetic(text, now), result(text, failed=True)], VIENNA).limit,
+        ]
+        for limit in found:
             if limit is None:
                 missed.append(text)
             elif limit.until_ms != (case["until"] and ms(case["until"])):

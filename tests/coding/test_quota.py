@@ -4,6 +4,8 @@ whatever else could be printed."""
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -119,7 +121,18 @@ def test_an_unknown_reset_leaves_the_share(resets: Any) -> None:
     assert answer(row(resets_at=resets)).readings == (Reading("session", 0.42, None, "normal"),)
 
 
-def test_a_share_without_a_zone_is_meant_in_utc() -> None:
+@pytest.fixture
+def tokyo(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A machine whose own zone is nine hours ahead of UTC."""
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "Asia/Tokyo")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.usefixtures("tokyo")
+def test_a_reset_without_a_zone_is_meant_in_utc() -> None:
     (reading,) = answer(row(resets_at="2026-12-01T17:00:00")).readings
     assert reading.resets_ms == ms("2026-12-01T17:00:00Z")
 
