@@ -130,6 +130,8 @@ class Claude:
         env = _own(environ)
         # The program counts the account's quota among the traffic that is not essential.
         del env["CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"]
+        # Else each call leaves a conversation behind in the login's folder.
+        env["CLAUDE_CODE_SKIP_PROMPT_HISTORY"] = "1"
         return Invocation((self.program, *USAGE_FLAGS), env)
 
     def read_quota(self, output: str) -> QuotaAnswer:

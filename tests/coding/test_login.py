@@ -164,6 +164,7 @@ def test_the_quota_call(home: Path) -> None:
     assert call.env == {
         "API_TIMEOUT_MS": "300000",
         "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",
+        "CLAUDE_CODE_SKIP_PROMPT_HISTORY": "1",
         "DISABLE_AUTOUPDATER": "1",
         "DISABLE_ERROR_REPORTING": "1",
         "DISABLE_TELEMETRY": "1",

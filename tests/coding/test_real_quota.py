@@ -66,6 +66,7 @@ def asked(program: str, home: Path, proxy: dict[str, str], *before: str) -> Quot
     assert done.returncode == 0, done.stderr
     answer = claude.read_quota(done.stdout)
     assert answer.cost_usd == 0
+    assert not list(home.rglob("*.jsonl")), "a conversation was left behind"
     return answer
 
 
