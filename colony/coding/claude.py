@@ -15,27 +15,27 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, tzinfo
-from pathlib import Path
 from typing import Final
 
+from colony.coding.login import (
+    CLOUD_VARIABLES,
+    LOGIN_VARIABLES,
+    account_name,
+    holds_login,
+    login_folder,
+    login_from_environment,
+    login_mark,
+    login_word,
+    tells_quota,
+)
 from colony.coding.protocol import Invocation, PartFolders, PartOrder
+from colony.coding.quota import USAGE_FLAGS, read_usage
 from colony.coding.stream import read_steps, read_turn
-from colony.core.turn import Step, Turn
+from colony.core.turn import QuotaAnswer, Step, Turn
 from colony.errors import Refused, UsageProblem
 
 OLDEST: Final = (2, 1, 280)
 
-LOGIN_VARIABLES: Final = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN")
-CLOUD_VARIABLES: Final = ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX")
-"""Say that a cloud's own login is used; its variables are named in `COLONY_PASS_ENV`."""
-LOGIN_WORDS: Final[Mapping[str, str]] = {
-    "CLAUDE_CODE_USE_BEDROCK": "Bedrock",
-    "CLAUDE_CODE_USE_VERTEX": "Vertex",
-    "ANTHROPIC_AUTH_TOKEN": "bearer token",
-    "ANTHROPIC_API_KEY": "API key",
-    "CLAUDE_CODE_OAUTH_TOKEN": "long-lived token",
-}
-"""What a login from the environment is called; the program takes the first that is set."""
 OWN_VARIABLES: Final = (
     *LOGIN_VARIABLES,
     *CLOUD_VARIABLES,
@@ -75,8 +75,6 @@ ARGUMENT_MAX: Final = 128 * 1024 - 1
 """Bytes of one argument that Linux takes."""
 VALUE_MAX: Final = 4_000
 """Characters of a model's name, a mode or a tool rule."""
-STORED_MAX: Final = 64 * 1024 * 1024
-"""Bytes read of a file of the login folder; the general one grows with each project."""
 
 _UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -109,7 +107,7 @@ class Claude:
         if login_from_environment(environ):
             return None
         folder = login_folder(environ)
-        if folder is not None and _holds_login(folder):
+        if folder is not None and holds_login(folder):
             return None
         where = f" (looked in {folder})" if folder is not None else ""
         return (
@@ -118,8 +116,26 @@ class Claude:
         )
 
     def login(self, environ: Mapping[str, str]) -> str:
-        words = (word for name, word in LOGIN_WORDS.items() if environ.get(name))
-        return next(words, "stored login")
+        return login_word(environ)
+
+    def account(self, environ: Mapping[str, str]) -> str:
+        return f"{self.name} {account_name(environ)}"
+
+    def login_mark(self, environ: Mapping[str, str]) -> str:
+        return login_mark(environ)
+
+    def quota_call(self, environ: Mapping[str, str]) -> Invocation | None:
+        if not tells_quota(environ):
+            return None
+        env = _own(environ)
+        # The program counts the account's quota among the traffic that is not essential.
+        del env["CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"]
+        # Else each call leaves a conversation behind in the login's folder.
+        env["CLAUDE_CODE_SKIP_PROMPT_HISTORY"] = "1"
+        return Invocation((self.program, *USAGE_FLAGS), env)
+
+    def read_quota(self, output: str) -> QuotaAnswer:
+        return read_usage(output, self.zone)
 
     def invocation(
         self, order: PartOrder, folders: PartFolders, environ: Mapping[str, str]
@@ -181,46 +197,19 @@ def _schema_argument(schema: str) -> str:
     return argument
 
 
-def login_from_environment(environ: Mapping[str, str]) -> bool:
-    """Is there a key, a token or a cloud's login in the variables? An empty one is none."""
-    return any(environ.get(name) for name in (*LOGIN_VARIABLES, *CLOUD_VARIABLES))
-
-
-def login_folder(environ: Mapping[str, str]) -> Path | None:
-    """Where a stored login would lie; None where the variables name no home."""
-    if environ.get("CLAUDE_CONFIG_DIR"):
-        return Path(environ["CLAUDE_CONFIG_DIR"])
-    return Path(environ["HOME"]) / ".claude" if environ.get("HOME") else None
-
-
-def _holds_login(folder: Path) -> bool:
-    """A login that could be used: its token may have expired, which only a call can tell."""
-    login = _stored(folder / ".credentials.json").get("claudeAiOauth")
-    if isinstance(login, dict) and (login.get("accessToken") or login.get("refreshToken")):
-        return True
-    if _stored(folder / "settings.json").get("apiKeyHelper"):
-        return True
-    general = (folder / ".claude.json", folder.parent / ".claude.json")
-    return any(_stored(path).get("primaryApiKey") for path in general)
-
-
-def _stored(path: Path) -> dict[str, object]:
-    """A file of the login folder; empty where it is missing or unreadable."""
-    try:
-        with path.open("rb") as file:
-            stored = json.loads(file.read(STORED_MAX))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return stored if isinstance(stored, dict) else {}
-
-
 def _environment(folders: PartFolders, environ: Mapping[str, str]) -> dict[str, str]:
-    env = {name: environ[name] for name in OWN_VARIABLES if environ.get(name)}
-    env.update(SWITCHES)
+    env = _own(environ)
     env["CLAUDE_CODE_TMPDIR"] = str(folders.tmp)
-    env["API_TIMEOUT_MS"] = _bounded(environ.get("API_TIMEOUT_MS", ""))
     if login_from_environment(environ):
         env["CLAUDE_CONFIG_DIR"] = str(folders.config)
+    return env
+
+
+def _own(environ: Mapping[str, str]) -> dict[str, str]:
+    """What every call gets."""
+    env = {name: environ[name] for name in OWN_VARIABLES if environ.get(name)}
+    env.update(SWITCHES)
+    env["API_TIMEOUT_MS"] = _bounded(environ.get("API_TIMEOUT_MS", ""))
     return env
 
 

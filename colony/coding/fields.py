@@ -18,6 +18,9 @@ LINE_MAX: Final = 64 * 1024 * 1024
 WORD_MAX: Final = 300
 """Characters kept of a word or a detail."""
 
+SYNTHETIC: Final = "<synthetic>"
+"""The model named in a message that the program itself wrote."""
+
 Object = dict[str, Json]
 
 _UNWRITABLE: Final = re.compile("[\x00\ud800-\udfff]")
@@ -51,6 +54,19 @@ def inner(event: Object, key: str) -> Object:
     """The object at `key`; an empty one where there is none."""
     value = event.get(key)
     return value if isinstance(value, dict) else {}
+
+
+def blocks(message: Object) -> list[Object]:
+    """The content of an `assistant` or `user` message."""
+    content = inner(message, "message").get("content")
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return [each for each in content if isinstance(each, dict)] if isinstance(content, list) else []
+
+
+def blocks_text(message: Object) -> str:
+    """The words of a message, without what it calls or got."""
+    return " ".join(text(each, "text") for each in blocks(message) if text(each, "type") == "text")
 
 
 def number(event: Object, key: str) -> float | None:

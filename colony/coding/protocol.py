@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from colony.core.turn import Step, Turn
+from colony.core.turn import QuotaAnswer, Step, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +69,25 @@ class CodingAgent(Protocol):
 
     def login(self, environ: Mapping[str, str]) -> str:
         """Which login a run would use, in words that hold no secret; empty: it needs none."""
+        ...
+
+    def account(self, environ: Mapping[str, str]) -> str:
+        """The account that a run would use, by a name without a secret that outlives a refresh of
+        its token: what holds one login holds all runs of that name. Empty: it needs none."""
+        ...
+
+    def login_mark(self, environ: Mapping[str, str]) -> str:
+        """A fingerprint (hexadecimal) of the login's material: another one after somebody logged
+        in again or set another key. Empty where there is none. Reads files, starts nothing."""
+        ...
+
+    def quota_call(self, environ: Mapping[str, str]) -> Invocation | None:
+        """A call without a prompt that costs nothing and tells how full the account's windows are,
+        for `read_quota`. None: this login never tells."""
+        ...
+
+    def read_quota(self, output: str) -> QuotaAnswer:
+        """What a quota call printed. Never raises for what it says."""
         ...
 
     def invocation(

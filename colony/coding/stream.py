@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from datetime import datetime, tzinfo
+from datetime import tzinfo
 from typing import Final
 
 from colony.coding import fields
-from colony.coding.fields import Object
-from colony.coding.limits import ProgramError, RateEvent, limit_of, seconds_to_ms
+from colony.coding.fields import SYNTHETIC, Object
+from colony.coding.limits import ProgramError, RateEvent, limit_of
+from colony.coding.resets import iso_to_ms, seconds_to_ms
 from colony.core.lines import Json, clip
 from colony.core.turn import (
     COST_MAX_USD,
@@ -26,12 +27,15 @@ from colony.core.turn import (
     Turn,
     Usage,
     added,
+    share_of,
 )
 
 TEXT_MAX: Final = 4_000
 """Characters kept of a closing or error text."""
-SYNTHETIC: Final = "<synthetic>"
-"""The model named in a message that the program itself wrote."""
+
+
+OVERUSED_MAX: Final = 2.0
+"""A window that tells a little more than all of it is full: requests under way counted on."""
 
 
 def read_turn(stream: Iterable[str], zone: tzinfo) -> Turn:
@@ -63,7 +67,7 @@ def read_steps(stream: Iterable[str]) -> Iterator[Step]:
         kind = "" if event is None else fields.text(event, "type")
         if event is None or kind not in ("assistant", "user"):
             continue
-        for block in _blocks(event):
+        for block in fields.blocks(event):
             step = _step(kind, block, tools)
             if step is not None:
                 yield step
@@ -175,7 +179,7 @@ def _on_system(run: _Run, event: Object) -> None:
 
 def _on_assistant(run: _Run, event: Object) -> None:
     message = fields.inner(event, "message")
-    at = _moment(fields.text(event, "timestamp"))
+    at = iso_to_ms(fields.text(event, "timestamp"))
     run.at_ms = at if at is not None else run.at_ms
     if fields.text(message, "model") == SYNTHETIC:
         if event.get("is_api_error_message") is True or fields.text(event, "error"):
@@ -187,7 +191,7 @@ def _on_assistant(run: _Run, event: Object) -> None:
         run.models[clip(model, fields.WORD_MAX)] = None
     key = fields.text(message, "id") or f"#{run.events}"
     run.usages[key] = _usage(fields.inner(message, "usage"))
-    for block in _blocks(event):
+    for block in fields.blocks(event):
         if fields.text(block, "type") == "tool_use":
             run.last_tool = fields.word(block, "name")
 
@@ -251,8 +255,10 @@ def _error_of_result(result: Object, at_ms: int | None) -> ProgramError | None:
     failed = result.get("is_error") is True
     if not failed and status is None:
         return None
+    # Such an end names its cause, and its text may quote what the model answered.
+    names_itself = fields.text(result, "subtype").startswith("error_max_")
     return ProgramError(
-        text=_closing_text(result) if failed else "",
+        text=_closing_text(result) if failed and not names_itself else "",
         word=fields.word(result, "api_error"),
         status=status,
         at_ms=at_ms,
@@ -260,13 +266,8 @@ def _error_of_result(result: Object, at_ms: int | None) -> ProgramError | None:
 
 
 def _error_of_message(event: Object, at_ms: int | None) -> ProgramError:
-    text = " ".join(
-        fields.text(block, "text")
-        for block in _blocks(event)
-        if fields.text(block, "type") == "text"
-    )
     return ProgramError(
-        text=clip(text, TEXT_MAX),
+        text=clip(fields.blocks_text(event), TEXT_MAX),
         word=fields.word(event, "api_error") or fields.word(event, "error"),
         status=fields.whole(event, "api_error_status"),
         at_ms=at_ms,
@@ -295,10 +296,15 @@ def _reset(info: Object) -> int | None:
 def _reading(name: str, window: Object) -> Reading:
     return Reading(
         window=clip(name, fields.WORD_MAX),
-        used=fields.number(window, "utilization"),
+        used=_used(window),
         resets_ms=_reset(window),
         status=fields.word(window, "status"),
     )
+
+
+def _used(window: Object) -> float | None:
+    used = fields.number(window, "utilization")
+    return 1.0 if used is not None and 1 < used <= OVERUSED_MAX else share_of(used, 1)
 
 
 # --- steps ---------------------------------------------------------------------------------
@@ -336,13 +342,6 @@ def _result_text(content: Json) -> str:
 # --- parts of an event -----------------------------------------------------------------------
 
 
-def _blocks(event: Object) -> list[Object]:
-    content = fields.inner(event, "message").get("content")
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}]
-    return [each for each in content if isinstance(each, dict)] if isinstance(content, list) else []
-
-
 def _usage(usage: Object) -> Usage:
     def count(key: str) -> int:
         return max(0, fields.whole(usage, key) or 0)
@@ -353,10 +352,3 @@ def _usage(usage: Object) -> Usage:
         cache_read_tokens=count("cache_read_input_tokens"),
         cache_write_tokens=count("cache_creation_input_tokens"),
     )
-
-
-def _moment(text: str) -> int | None:
-    try:
-        return seconds_to_ms(datetime.fromisoformat(text).timestamp())
-    except (ValueError, OverflowError):
-        return None

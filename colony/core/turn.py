@@ -50,17 +50,51 @@ class Limit:
     """The agent's own word for the window (`five_hour`, `seven_day`, …)."""
 
 
+WindowKind = Literal["session", "week", ""]
+
+WINDOW_KINDS: Final[dict[str, WindowKind]] = {
+    "five_hour": "session",
+    "session": "session",
+    "seven_day": "week",
+    "weekly_all": "week",
+}
+"""What the agents' own words mean: the hours of a session, or the week, each over all models. Any
+other window (one model's week, paid extra usage) is neither."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How full one window of the account's quota is, as seen during a run."""
+    """How full one window of the account's quota is, as a run or a quota call told it."""
 
     window: str
-    """The agent's own word (`five_hour`, `seven_day`, …)."""
+    """The agent's own word (`five_hour`, `seven_day`, `session`, `weekly_scoped`, …)."""
     used: float | None = None
     """Share from 0 to 1; None where only the verdict was given."""
     resets_ms: int | None = None
     status: str = ""
-    """The agent's own word: `allowed`, `allowed_warning`, `rejected`."""
+    """The agent's own word: `allowed`, `allowed_warning`, `rejected`; `normal`, `critical`."""
+
+    @property
+    def kind(self) -> WindowKind:
+        """Which of the two windows that hold an account this is; empty: neither."""
+        return WINDOW_KINDS.get(self.window, "")
+
+
+def share_of(value: float | None, whole: float) -> float | None:
+    """`value` as a share of `whole`, from 0 to 1; None for what is none (NaN, out of range)."""
+    return value / whole if value is not None and 0 <= value <= whole else None
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaAnswer:
+    """What a quota call told."""
+
+    readings: tuple[Reading, ...] = ()
+    """As the agent lists them; the windows of single models may share a word."""
+    cost_usd: float = 0.0
+    """What the call itself cost: nothing, as long as no model was asked."""
+    problem: str = ""
+    """Why there is no reading, in one line; empty where there is one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from colony.coding.claude import OWN_VARIABLES, Claude, login_folder
+from colony.coding.claude import OWN_VARIABLES, Claude
+from colony.coding.login import login_folder
 from colony.coding.protocol import CodingAgent, Invocation, PartFolders, PartOrder
 from colony.errors import Refused, UsageProblem
 

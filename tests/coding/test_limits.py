@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from colony.coding import limits
-from colony.coding.limits import ProgramError, RateEvent, limit_of, until_ms
+from colony.coding.limits import ProgramError, RateEvent, limit_of
+from colony.coding.resets import GRACE_MS, until_ms
 from colony.coding.stream import read_turn
 
 CORPUS = json.loads((Path(__file__).parents[1] / "corpus" / "limits.json").read_text("utf-8"))
@@ -42,38 +43,59 @@ def synthetic(text: str, now: str) -> str:
     return json.dumps(event | {"timestamp": now})
 
 
+def event(kind: str, **more: Any) -> str:
+    return json.dumps({"type": kind} | more)
+
+
+def failed_run(**more: Any) -> str:
+    return event("result", is_error=True, subtype="error_max_turns", **more)
+
+
 def foreign(text: str) -> dict[str, list[str]]:
     """The text where an agent only read or wrote it."""
+    done = result("Done.", failed=False)
     tool = {"type": "tool_result", "tool_use_id": "t", "content": text}
     block = {"type": "tool_result", "tool_use_id": "t", "content": [{"type": "text", "text": text}]}
-    done = result("Done.", failed=False)
+    call = {"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": text}}
+    thought = {"type": "thinking", "thinking": text}
+    retries = f"Failed to provide valid structured output — root: no such property '{text}'"
+    told = synthetic(text, "2026-01-01T00:00:00Z")
     return {
         "prose": [message(text), result(text, failed=False)],
         "prose with an error": [message(text, error="rate_limit"), done],
-        "tool output": [json.dumps({"type": "user", "message": {"content": [tool]}}), done],
-        "tool block": [
-            json.dumps({"type": "user", "message": {"content": [block]}, "tool_use_result": text}),
+        "prose beside a failed run": [message(text), failed_run(errors=["Reached maximum turns"])],
+        "tool call": [event("assistant", message={"model": "claude-x", "content": [call]}), done],
+        "tool output": [event("user", message={"content": [tool]}), done],
+        "failed tool": [event("user", message={"content": [tool | {"is_error": True}]}), done],
+        "tool block": [event("user", message={"content": [block]}, tool_use_result=text), done],
+        "tool meta": [event("user", message={"content": []}, tool_use_result={"stderr": text})],
+        "a transcript that was read": [
+            event("user", message={"content": [tool | {"content": told}]}), done
+        ],
+        "prompt": [event("user", message={"content": text}), done],
+        "prompt in the program's name": [
+            event("user", message={"model": "<synthetic>", "content": text}, error="rate_limit"),
             done,
         ],
-        "prompt": [json.dumps({"type": "user", "message": {"content": text}}), done],
-        "thinking": [
-            json.dumps({"type": "assistant", "message": {"content": [{"thinking": text}]}}),
-            done,
-        ],
-        "system": [json.dumps({"type": "system", "subtype": "task_notification", "text": text})],
+        "thinking": [event("assistant", message={"model": "m", "content": [thought]}), done],
+        "part of a message": [event("stream_event", event={"delta": {"text": text}}), done],
+        "structured answer": [event("result", structured_output={"result": text}, result=text)],
+        "task": [event("system", subtype="task_notification", text=text, summary=text), done],
+        "hook": [event("system", subtype="hook_response", output=text, stderr=text), done],
+        "retry": [event("system", subtype="api_retry", error=text, error_status=529), done],
+        "refused tool": [event("system", subtype="permission_denied", message=text), done],
         "unreadable": [text, text.encode("unicode_escape").decode()[:20]],
         "a failed run's denial": [
-            json.dumps(
-                {
-                    "type": "result",
-                    "is_error": True,
-                    "errors": ["Reached maximum number of turns (3)"],
-                    "subtype": "error_max_turns",
-                    "permission_denials": [{"tool_name": text, "tool_input": {"command": text}}],
-                }
+            failed_run(
+                errors=["Reached maximum number of turns (3)"],
+                permission_denials=[{"tool_name": text, "tool_input": {"command": text}}],
             )
         ],
-    }
+        "a failed run's answer": [
+            event("result", is_error=True, subtype="error_max_structured_output_retries",
+                  errors=[retries, text])
+        ],
+    }  # fmt: skip
 
 
 def test_corpus_score(capsys: pytest.CaptureFixture[str]) -> None:
@@ -81,13 +103,18 @@ def test_corpus_score(capsys: pytest.CaptureFixture[str]) -> None:
     missed, wrong, alarms = [], [], []
     for case in CORPUS["limit"]:
         text, now = case["text"], case["now"]
-        for lines in ([synthetic(text, now)], [synthetic(text, now), result(text, failed=True)]):
-            limit = read_turn(lines, VIENNA).limit
+        found = [
+            limit_of(ProgramError(text, at_ms=ms(now)), VIENNA),
+            read_turn([synthetic(text, now)], VIENNA).limit,
+            read_turn([synthetic(text, now), result(text, failed=True)], VIENNA).limit,
+        ]
+        for limit in found:
             if limit is None:
                 missed.append(text)
             elif limit.until_ms != (case["until"] and ms(case["until"])):
                 wrong.append((text, limit.until_ms, case["until"]))
     texts = [case["text"] for case in CORPUS["limit"]]
+    assert (len(texts) >= 120, len(CORPUS["none"]) >= 100) == (True, True)
     tried = 0
     for text in CORPUS["none"]:
         tried += 1
@@ -196,7 +223,7 @@ def test_a_stated_hour_is_its_next_return(hour: int, minute: int, now: int) -> N
     """Whatever the night: that hour on the wall, within a day and a bit."""
     found = until_ms(f"resets {hour:02}:{minute:02} (Europe/Vienna)", now, UTC)
     assert found is not None
-    assert now - limits.GRACE_MS <= found <= now + 25 * 3_600_000
+    assert now - GRACE_MS <= found <= now + 25 * 3_600_000
     wall = datetime.fromtimestamp(found / 1000, VIENNA)
     assert wall.minute == minute
     assert wall.hour == hour or (hour == 2 and wall.hour == 3)

@@ -6,7 +6,6 @@ Nothing leaves the machine: the server is on loopback, the key is made up, the h
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import uuid
 from collections.abc import Iterator
@@ -20,31 +19,17 @@ from colony.coding.claude import Claude
 from colony.coding.protocol import PartFolders, PartOrder
 from colony.core.endings import Ending, Exit, ending_of
 from colony.core.turn import Turn, part_cost
+from tests.coding.real_program import ROOT, program
 from tests.fakes.messages_stub import Stub, serve
 
-ROOT = Path(__file__).parents[2]
-PACKAGE = "@anthropic-ai/claude-code-linux-x64"
 SCHEMA = (
     '{"type":"object","required":["status","summary"],"properties":'
     '{"status":{"enum":["done","blocked"]},"summary":{"type":"string"}}}'
 )
 ANSWER = {"structured": {"status": "done", "summary": "all of it"}}
 
+__all__ = ["program"]
 pytestmark = pytest.mark.real_claude
-
-
-@pytest.fixture(scope="session")
-def program() -> str:
-    """Where the program is: named, in the checkout's own npm folder, or on PATH."""
-    named = os.environ.get("TEST_CLAUDE")
-    own = ROOT / ".claude-npm" / "node_modules" / PACKAGE / "claude"
-    found = named or (str(own) if own.exists() else shutil.which("claude"))
-    if found is None or not Path(found).exists():
-        reason = f"no Claude Code: npm install --prefix .claude-npm {PACKAGE}, or TEST_CLAUDE"
-        if os.environ.get("CI"):
-            pytest.fail(reason)
-        pytest.skip(reason)
-    return found
 
 
 @pytest.fixture

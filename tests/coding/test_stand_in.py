@@ -17,11 +17,12 @@ import jsonschema
 import pytest
 
 from colony.coding.protocol import CodingAgent, PartFolders, PartOrder
+from colony.coding.quota import NOT_FETCHED, NOT_READ
 from colony.coding.stand_in.actions import PLAYS
 from colony.coding.stand_in.agent import StandIn
 from colony.coding.stand_in.script import ACTIONS
 from colony.core.endings import Ending, Exit, ending_of
-from colony.core.turn import Turn
+from colony.core.turn import QuotaAnswer, Turn
 from colony.errors import Refused
 
 TEMPLATES = Path(__file__).parents[2] / "templates"
@@ -184,6 +185,11 @@ def test_a_daemon_outlives_it(desk: Desk) -> None:
     [
         ([{"limit": "five_hour", "reset_in": 600}], "limit", 1),
         ([{"error": "API Error: busy", "status": 529, "word": "overloaded_error"}], "provider", 1),
+        ([{"limit": "seven_day", "reset_in": None}], "limit", 1),
+        ([{"quota": {"five_hour": 0.9}}, {"answer": {}}], "report", 0),
+        ([{"quota": {"five_hour": 0.97}, "warn": True}, {"say": "I stop here."}], "near limit", 0),
+        ([{"refused": True}], "login", 1),
+        ([{"away": True}], "provider", 1),
         ([{"error": "Not logged in · Please run /login"}], "login", 1),
         ([{"result": {"is_error": True, "subtype": "error_max_budget_usd"}, "exit": 1}],
          "out of budget", 1),
@@ -206,6 +212,88 @@ def test_a_limit_tells_its_reset(desk: Desk) -> None:
     assert limit is not None
     assert limit.window == "seven_day"
     assert limit.until_ms is not None
+    untold = desk.run({"work": [{"limit": "five_hour", "reset_in": None}]}).turn.limit
+    assert untold is not None
+    assert (untold.window, untold.until_ms) == ("five_hour", None)
+
+
+def test_a_run_tells_how_full_its_account_is(desk: Desk) -> None:
+    shares = {"five_hour": 0.25, "seven_day": 1}
+    script = {"work": [{"quota": shares, "reset_in": 60}, {"answer": {}}]}
+    turn = desk.run(script).turn
+    assert [(each.kind, each.used) for each in turn.quota] == [("session", 0.25), ("week", 1.0)]
+    assert all(each.resets_ms for each in turn.quota)
+    assert not turn.near_limit
+    untold = desk.run({"work": [{"quota": shares, "reset_in": None, "warn": True}]}).turn
+    assert [each.resets_ms for each in untold.quota] == [None, None]
+    assert untold.near_limit
+
+
+# --- the account -----------------------------------------------------------------------------
+
+
+def asked(desk: Desk, script: Any) -> QuotaAnswer | None:
+    """What a quota call of this script tells; None: there is none to make."""
+    path = desk.folder / "script.json"
+    path.write_text(json.dumps(script))
+    agent: CodingAgent = StandIn(path)
+    call = agent.quota_call({})
+    if call is None:
+        return None
+    done = subprocess.run(
+        call.argv, env=dict(call.env), stdin=subprocess.DEVNULL, capture_output=True, text=True,
+        check=False, cwd=desk.work,
+    )  # fmt: skip
+    assert done.stderr == ""
+    return agent.read_quota(done.stdout)
+
+
+def test_a_quota_call_tells_what_the_script_says(desk: Desk) -> None:
+    answer = asked(desk, {"usage": {"session": 0.29, "week": 1, "reset_in": 90}})
+    assert answer is not None
+    told = [(each.window, each.kind, each.used) for each in answer.readings]
+    assert told == [("session", "session", 0.29), ("weekly_all", "week", 1.0)]
+    assert len({each.resets_ms for each in answer.readings} - {None}) == 1
+    assert (answer.cost_usd, answer.problem) == (0, "")
+    untold = asked(desk, {"usage": {"week": 0, "reset_in": None, "cost": 0.02}})
+    assert untold is not None
+    assert [(each.used, each.resets_ms) for each in untold.readings] == [(0.0, None)]
+    assert untold.cost_usd == 0.02
+
+
+@pytest.mark.parametrize(
+    ("usage", "problem"),
+    [
+        (None, NOT_FETCHED),
+        ({}, NOT_READ),
+        ({"error": "Not logged in"}, "the quota call failed: Not logged in"),
+    ],
+)
+def test_a_quota_call_can_bring_nothing(desk: Desk, usage: Any, problem: str) -> None:
+    assert asked(desk, {"usage": usage}) == QuotaAnswer(problem=problem)
+
+
+def test_without_a_word_of_usage_there_is_no_quota_call(desk: Desk) -> None:
+    assert asked(desk, {}) is None
+    assert asked(desk, {"work": []}) is None
+    assert StandIn().quota_call({}) is None
+    assert asked(desk, {"usage": {"session": 7}}) is None, "no script that could be played"
+
+
+def test_a_script_names_its_account_and_its_login(desk: Desk) -> None:
+    path = desk.folder / "script.json"
+    agent: CodingAgent = StandIn(path)
+    assert (agent.account({}), agent.login_mark({})) == ("", "")
+    path.write_text(json.dumps({"account": "of the demo", "login": "first"}))
+    assert agent.account({}) == "stand-in of the demo"
+    first = agent.login_mark({})
+    assert set(first) <= set("0123456789abcdef")
+    assert first == agent.login_mark({})
+    path.write_text(json.dumps({"account": "of the demo", "login": "second"}))
+    assert agent.login_mark({}) not in (first, "")
+    assert agent.account({}) == "stand-in of the demo"
+    path.write_text("{}")
+    assert (agent.account({}), agent.login_mark({})) == ("", "")
 
 
 def test_a_resumed_session_goes_on_counting(desk: Desk) -> None:
@@ -284,6 +372,12 @@ def test_it_can_ignore_sigterm(desk: Desk) -> None:
         {"work": [{"when": "x", "then": [{}]}]},
         {"work": 7},
         {"tickets": []},
+        {"account": 7},
+        {"login": ["x"]},
+        {"usage": 7},
+        {"usage": {"session": 1.5}},
+        {"usage": {"session": "0.5"}},
+        {"usage": {"month": 0.5}},
         {"tickets": {"shop#3": {"check": [{"nope": 1}]}}},
     ],
 )

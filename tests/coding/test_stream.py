@@ -92,6 +92,17 @@ def test_quota_readings_of_an_ordinary_run() -> None:
     assert [reading.used for reading in calm.quota] == [0.12, 0.41]
 
 
+@pytest.mark.parametrize(
+    ("told", "used"),
+    [(0, 0.0), (0.5, 0.5), (1, 1.0), (1.07, 1.0), (2, 1.0), (2.1, None), (92, None), (-0.1, None),
+     ("0.5", None), (True, None), (None, None)],
+)  # fmt: skip
+def test_a_used_share_is_from_nothing_to_all(told: Any, used: float | None) -> None:
+    info = {"status": "allowed", "unifiedWindows": {"five_hour": {"utilization": told}}}
+    (reading,) = turn_of({"type": "rate_limit_event", "rate_limit_info": info}).quota
+    assert (reading.used, reading.kind) == (used, "session")
+
+
 def test_a_denial_is_listed_once() -> None:
     turn = read_turn(recorded("auto-mode-unavailable-stream.jsonl"), UTC)
     assert turn.denials == (Denial("Bash", "touch /srv/outside-marker && id -u"),)

@@ -13,6 +13,16 @@ actions of such a run; `tickets` holds the same for single tickets (`{"shop#2": 
 small honest job: `work` writes a note and shows it, `check` runs each verified command of the
 report again and compares. `cost` is US dollars a turn (0.01), `permission_mode` what is reported.
 
+`account` is the name of an account that its runs use, `login` any text that stands for the login's
+material: whoever changes it has logged in anew. `usage` lets it answer the quota call:
+
+    "usage": {"session": 0.42, "week": 0.1, "reset_in": S}
+
+Shares from 0 to 1 of the session's and the week's window, both reset in S seconds (3600; null:
+never told). A window that is not named has no row; `cost` is what the call is said to cost (0);
+`{"error": TEXT}` lets it fail; null: the rows could not be fetched. Without `usage` the stand-in
+tells no quota, like a login that has none.
+
 An action is an object with exactly one of these keys:
 
     say: TEXT                        the agent's words
@@ -24,7 +34,12 @@ An action is an object with exactly one of these keys:
                                      schema requires and the object lacks get a neutral value
     exactly: OBJECT                  the same, but nothing is added
     recheck: true                    the verdict, by running the report's commands again
-    limit: WINDOW, reset_in: S       the usage limit, which ends the run
+    quota: {WINDOW: SHARE, …}, reset_in: S, warn: true
+                                     how full windows are (`five_hour`, `seven_day`); `warn`: the
+                                     account is close to its limit
+    limit: WINDOW, reset_in: S       the usage limit, which ends the run; null: no reset is told
+    refused: true                    the login is refused, which ends the run
+    away: true                       the provider cannot be reached, which ends the run
     error: TEXT, status: N, word: W  an error of the provider, which ends the run
     result: OBJECT, exit: N          a result event with these fields, which ends the run
     exit: N                          end without a result

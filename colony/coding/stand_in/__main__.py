@@ -10,13 +10,15 @@ from typing import Final, NoReturn
 from colony.coding.stand_in.actions import play
 from colony.coding.stand_in.run import Run, fail
 from colony.coding.stand_in.script import Object, load
+from colony.coding.stand_in.usage import print_usage
 
 VALUED: Final = {
     "--output-format", "--json-schema", "--session-id", "--resume", "--model", "--max-turns",
     "--permission-mode", "--permission-prompts", "--setting-sources", "--max-budget-usd",
     "--stand-in-script", "--stand-in-home",
 }  # fmt: skip
-BARE: Final = {"-p", "--print", "--verbose", "--strict-mcp-config"}
+USAGE: Final = "/usage"
+BARE: Final = {"-p", "--print", "--verbose", "--strict-mcp-config", USAGE}
 MANY: Final = {"--allowedTools", "--disallowedTools"}
 
 
@@ -24,6 +26,8 @@ def main(arguments: list[str]) -> NoReturn:
     options = parse(arguments)
     try:
         script = load(options.get("--stand-in-script") or os.environ.get("COLONY_STAND_IN_SCRIPT"))
+        if USAGE in options:
+            print_usage(script)
         run = Run(options, script, sys.stdin.buffer.read().decode("utf-8", "replace"))
     except (OSError, ValueError, AttributeError, TypeError, RecursionError) as error:
         fail(f"stand-in: {error}")
@@ -47,8 +51,9 @@ def parse(arguments: list[str]) -> Object:
                 options.setdefault(name, []).append(left.pop(0))
         else:
             fail(f"error: unknown option '{name}'")
-    if options.get("--output-format") != "stream-json":
-        fail("stand-in: only --output-format stream-json")
+    taken = "json" if USAGE in options else "stream-json"
+    if options.get("--output-format") != taken:
+        fail(f"stand-in: only --output-format {taken}")
     return options
 
 

@@ -89,14 +89,41 @@ def _finding(claim: object, about: str, status: str, check: str) -> Object:
     return {"claim": str(claim or "a claim"), "about": about, "status": status, "check": check}
 
 
-def play_limit(run: Run, action: Object) -> None:
-    window, resets = action["limit"], int(time.time()) + int(action.get("reset_in", 3600))
-    info = {"status": "rejected", "resetsAt": resets, "rateLimitType": window}
+def play_quota(run: Run, action: Object) -> None:
+    resets = reset_of(action)
+    windows = {name: {"utilization": used, **resets} for name, used in action["quota"].items()}
+    status = "allowed_warning" if action.get("warn") else "allowed"
+    info = {"status": status, "isUsingOverage": False, "unifiedWindows": windows}
     run.emit({"type": "rate_limit_event", "rate_limit_info": info})
-    clock = time.strftime("%I:%M%p", time.gmtime(resets)).lstrip("0").lower()
-    text = f"You've hit your usage limit · resets {clock} (UTC)"
+
+
+def play_limit(run: Run, action: Object) -> None:
+    resets = reset_of(action)
+    info = {"status": "rejected", **resets, "rateLimitType": action["limit"]}
+    run.emit({"type": "rate_limit_event", "rate_limit_info": info})
+    text = "You've hit your usage limit"
+    if resets:
+        clock = time.strftime("%I:%M%p", time.gmtime(resets["resetsAt"])).lstrip("0").lower()
+        text += f" · resets {clock} (UTC)"
     error = {"error": "rate_limit", "api_error": "usage_limit_reached", "api_error_status": 429}
     run.fail_with(text, error)
+
+
+def reset_of(action: Object) -> Object:
+    """When its windows are reset, as the stream tells it; empty where that is not told."""
+    seconds = action.get("reset_in", 3600)
+    return {} if seconds is None else {"resetsAt": int(time.time()) + int(seconds)}
+
+
+def play_refused(run: Run, _action: Object) -> None:
+    word = "authentication_failed"
+    error = {"error": word, "api_error": word, "api_error_status": 401}
+    run.fail_with("Invalid API key · Please run /login", error)
+
+
+def play_away(run: Run, _action: Object) -> None:
+    error = {"error": "server_error", "api_error": "connection_failed", "api_error_status": None}
+    run.fail_with("API Error: Connection refused (ECONNREFUSED)", error)
 
 
 def play_error(run: Run, action: Object) -> None:
@@ -145,7 +172,10 @@ PLAYS: Final[dict[str, Callable[[Run, Object], None]]] = {
     "answer": lambda run, it: run.answer(run.fill(it["answer"]), complete=True),
     "exactly": lambda run, it: run.answer(run.fill(it["exactly"]), complete=False),
     "recheck": play_recheck,
+    "quota": play_quota,
     "limit": play_limit,
+    "refused": play_refused,
+    "away": play_away,
     "error": play_error,
     "result": lambda run, it: run.end(run.fill(it["result"]), int(it.get("exit", 0))),
     "exit": play_exit,

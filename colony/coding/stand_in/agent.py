@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -11,8 +12,11 @@ from typing import Final
 
 from colony.coding.claude import check_order, flags_of
 from colony.coding.protocol import Invocation, PartFolders, PartOrder
+from colony.coding.quota import USAGE_FLAGS, read_usage
+from colony.coding.stand_in.script import Object, load
 from colony.coding.stream import read_steps, read_turn
-from colony.core.turn import Step, Turn
+from colony.core.lines import clip
+from colony.core.turn import QuotaAnswer, Step, Turn
 
 ROOT: Final = Path(__file__).parents[3]
 """The folder that holds the package `colony`."""
@@ -22,6 +26,9 @@ START: Final = (
 )
 """Isolated and without site packages, Python starts the stand-in in a few hundredths of a second
 wherever Colony lies."""
+STARTED: Final = (sys.executable, "-I", "-S", "-c", START, str(ROOT))
+NAME_MAX: Final = 60
+"""Characters of an account's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +58,47 @@ class StandIn:
         del environ
         return ""
 
+    def account(self, environ: Mapping[str, str]) -> str:
+        """The one that the script names; else empty, since a script needs none."""
+        del environ
+        named = clip(self._written().get("account", ""), NAME_MAX)
+        return f"{self.name} {named}" if named else ""
+
+    def login_mark(self, environ: Mapping[str, str]) -> str:
+        del environ
+        login = self._written().get("login", "")
+        return hashlib.sha256(login.encode()).hexdigest() if login else ""
+
+    def quota_call(self, environ: Mapping[str, str]) -> Invocation | None:
+        del environ
+        if "usage" not in self._written():
+            return None
+        return Invocation((*STARTED, *self._script(), *USAGE_FLAGS), {})
+
+    def read_quota(self, output: str) -> QuotaAnswer:
+        return read_usage(output, UTC)
+
     def invocation(
         self, order: PartOrder, folders: PartFolders, environ: Mapping[str, str]
     ) -> Invocation:
         """Takes nothing from `environ`. Raises as Claude's does for an order that is none."""
         del environ
         check_order(order)
-        own = ["--stand-in-home", str(folders.config)]
-        if self.script is not None:
-            own += ["--stand-in-script", str(self.script.absolute())]
-        argv = (sys.executable, "-I", "-S", "-c", START, str(ROOT), *own, *flags_of(order))
-        return Invocation(argv, {})
+        home = ("--stand-in-home", str(folders.config))
+        return Invocation((*STARTED, *home, *self._script(), *flags_of(order)), {})
 
     def read(self, stream: Iterable[str]) -> Turn:
         return read_turn(stream, UTC)
 
     def steps(self, stream: Iterable[str]) -> Iterator[Step]:
         return read_steps(stream)
+
+    def _script(self) -> tuple[str, ...]:
+        return ("--stand-in-script", str(self.script.absolute())) if self.script else ()
+
+    def _written(self) -> Object:
+        """The script as it is now; empty where there is none that could be played."""
+        try:
+            return load(str(self.script) if self.script else None)
+        except (OSError, ValueError, AttributeError, TypeError, RecursionError):
+            return {}

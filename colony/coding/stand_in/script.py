@@ -12,14 +12,18 @@ Object = dict[str, Any]
 KINDS: Final = ("work", "resume", "check", "finalize", "fix")
 ACTIONS: Final = frozenset(
     {
-        "say", "write", "run", "daemon", "deny", "answer", "exactly", "recheck", "limit", "error",
-        "result", "exit", "event", "raw", "sleep", "hang", "ignore_term", "when", "repeat",
+        "say", "write", "run", "daemon", "deny", "answer", "exactly", "recheck", "quota",
+        "limit", "refused", "away", "error", "result", "exit", "event", "raw", "sleep", "hang",
+        "ignore_term", "when", "repeat",
     }
 )  # fmt: skip
 NOTES: Final = frozenset(
-    {"text", "detail", "reset_in", "status", "word", "then", "otherwise", "actions"}
+    {"text", "detail", "reset_in", "warn", "status", "word", "then", "otherwise", "actions"}
 )
 """Keys that stand beside an action's own."""
+
+WINDOWS: Final = {"session": "session", "week": "weekly_all"}
+"""Windows of a script's `usage`, and what the quota call's rows call them."""
 
 SMALL_JOB: Final[list[Object]] = [
     {"say": "A scripted stand-in works on {ticket}: no model is asked."},
@@ -63,6 +67,10 @@ def load(path: str | None) -> Object:
     if not path:
         return {}
     script: Object = json.loads(Path(path).read_text(encoding="utf-8"))
+    for name in ("account", "login"):
+        if not isinstance(script.get(name, ""), str):
+            raise ValueError(f"{path}: {name}: not a text")
+    check_usage(script.get("usage"), f"{path}: usage")
     for part in (script, *script.get("tickets", {}).values()):
         for kind in KINDS:
             check(part.get(kind, []), f"{path}: {kind}")
@@ -75,6 +83,15 @@ def check(actions: list[Object], where: str) -> None:
             raise ValueError(f"{where}[{at}]: not exactly one known action")
         for inner in ("then", "otherwise", "actions"):
             check(action.get(inner, []), f"{where}[{at}].{inner}")
+
+
+def check_usage(usage: Any, where: str) -> None:
+    """None is a `usage` too: the answer without rows."""
+    for name, value in (usage or {}).items():
+        if name not in (*WINDOWS, "reset_in", "cost", "error"):
+            raise ValueError(f"{where}: unknown key {name!r}")
+        if name in WINDOWS and not (isinstance(value, int | float) and 0 <= value <= 1):
+            raise ValueError(f"{where}.{name}: not a share from 0 to 1")
 
 
 def action_of(action: Object) -> str:

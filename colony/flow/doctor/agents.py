@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from colony.coding import claude
+from colony.coding.login import CLOUD_VARIABLES, LOGIN_VARIABLES, login_folder
 from colony.coding.protocol import CodingAgent
 from colony.core.allowlist import allowed
 from colony.core.doctor import Diagnosis, fail, ok, warn
@@ -52,9 +52,9 @@ def look_at_agent(
 
 def login(environ: Mapping[str, str]) -> str:
     """Which login a session would use; whether it is good, only a paid call could tell."""
-    names = (*claude.LOGIN_VARIABLES, *claude.CLOUD_VARIABLES)
+    names = (*LOGIN_VARIABLES, *CLOUD_VARIABLES)
     given = [name for name in names if environ.get(name)]
-    how = f"login by {given[0]}" if given else f"login stored in {claude.login_folder(environ)}"
+    how = f"login by {given[0]}" if given else f"login stored in {login_folder(environ)}"
     return f"{how} (found, not tried)"
 
 
