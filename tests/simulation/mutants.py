@@ -1,0 +1,227 @@
+"""Deliberate bugs of the product, each of which the simulation has to find.
+
+A mutant replaces one rule of the real program by a wrong one. One that no run finds would mean that
+nothing guards that rule.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Final
+from unittest.mock import patch
+
+from colony.core import plan as plans
+from colony.core.plan import Quota
+from colony.core.session import changes, steps
+from colony.core.turn import Turn
+from colony.flow import assignment, hold, kept, leases, looking, parking, posting, run, take
+from colony.flow.hold import Keeper
+from colony.flow.take import Hold
+from colony.tracker.protocol import ANY
+from colony.tracker.service import Service
+
+Patches = tuple[tuple[Any, str, Any], ...]
+YEAR_MS: Final = 365 * 86_400_000
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """`breaks`: the invariants by which it may be found."""
+
+    name: str
+    breaks: tuple[str, ...]
+    patches: Callable[[], Patches]
+
+    @contextmanager
+    def in_place(self) -> Iterator[None]:
+        with ExitStack() as stack:
+            for target, name, wrong in self.patches():
+                stack.enter_context(patch.object(target, name, wrong))
+            yield
+
+
+def _never(*_: object, **__: object) -> bool:
+    return False
+
+
+def _always(*_: object, **__: object) -> bool:
+    return True
+
+
+def _no_watchdog() -> Patches:
+    """Who lost its lease, or its trust in it, works on."""
+    return ((Keeper, "over", _never), (Keeper, "_look", lambda self: None))
+
+
+def _no_renewals() -> Patches:
+    def renew(self: Any) -> float:
+        self.trusted_s = self._holder.clock.boot_s() + self._holder.trust_s
+        return float(self._heartbeat_s)
+
+    return ((Keeper, "_renew", renew), (Keeper, "_look", lambda self: None))
+
+
+def _expires_the_living() -> Patches:
+    return ((plans, "is_silent", _leased), (run, "is_silent", _leased), (leases, "is_dead", _always))
+
+
+def _leased(row: Any, now_ms: int) -> bool:
+    return bool(row.state == "progress" and row.lease is not None and row.lease.kind != "ready")
+
+
+def _unguarded_take() -> Patches:
+    real = take._write
+
+    def write(holder: Any, *rest: Any) -> Any:
+        class Loose:
+            features = holder.tracker.features
+
+            def move(self, *args: Any, guard: Any, **more: Any) -> Any:
+                return holder.tracker.move(*args, guard=ANY, **more)
+
+        return real(replace(holder, tracker=Loose()), *rest)
+
+    return ((take, "_write", write),)
+
+
+def _new_key_for_each_try() -> Patches:
+    counter = iter(range(10**9))
+    return ((posting, "_key", lambda holder, name: f"{holder.session}:{name}:{next(counter)}"),)
+
+
+def _whatever_stands_is_mine() -> Patches:
+    def mine(*_: object) -> str:
+        return "mine"
+
+    return (
+        (hold.standings, "standing_of", mine), (posting, "standing_of", mine),
+        (take, "standing_of", mine), (parking, "standing_of", mine), (posting, "is_mine", _always),
+        (posting, "_may_move", _always),
+    )  # fmt: skip
+
+
+def _no_slots() -> Patches:
+    return ((plans._Hands, "_slot", lambda self: None), (plans._Hands, "_folder", lambda self, folder: None))
+
+
+def _ports_twice() -> Patches:
+    return ((plans, "free_ranges", lambda pool, size, taken: iter([(pool[0], pool[0] + size - 1)])),)
+
+
+def _cost_counted_twice() -> Patches:
+    return ((changes, "part_cost", lambda turn, counted: turn.total_cost_usd),)
+
+
+def _one_is_forgotten() -> Patches:
+    real = plans.pick
+
+    def pick(survey: Any) -> Any:
+        found = real(survey)
+        return replace(found, eligible=found.eligible[:-1])
+
+    return ((plans, "pick", pick),)
+
+
+def _parked_for_ever() -> Patches:
+    return ((steps, "resume_ms", lambda parts: (parts[-1].ended_ms or 0) + YEAR_MS),)
+
+
+def _answers_of_the_dead_are_lost() -> Patches:
+    from colony.flow import advance, part
+
+    def settle(place: Any, one: Any, how: Any) -> Any:
+        return replace(part.settle_part(place, one, how), turn=Turn(), answer_sha256="")
+
+    return ((advance, "settle_part", settle),)
+
+
+def _left_alone() -> Patches:
+    """What a death left in the middle is never taken up again."""
+    real = kept._kept
+
+    def found(*args: Any, **more: Any) -> Any:
+        one = real(*args, **more)
+        return replace(one, state="resting") if one.state == "left" else one
+
+    return ((kept, "_kept", found),)
+
+
+def _limit_holds_nobody() -> Patches:
+    return ((kept, "_holding", lambda *_: Quota()),)
+
+
+def _everything_is_allowed() -> Patches:
+    return ((assignment, "allowed", lambda environ, *_: dict(environ)),)
+
+
+def _keys_are_forgotten() -> Patches:
+    real = Service.write
+
+    def write(self: Any, me: Any, ref: Any, what: Any, *, key: str, guard: Any) -> Any:
+        return real(self, me, ref, what, key=f"{key}:{next(_NUMBERS)}", guard=replace(guard, event=None))
+
+    return ((Service, "write", write),)
+
+
+_NUMBERS: Final = iter(range(10**9))
+
+
+def _goes_on_unsaid() -> Patches:
+    """A parked session goes on without telling the ticket."""
+
+    def gone_on(holder: Any, facts: Any) -> Any:
+        park = facts.parks[-1]
+        facts = changes.park_changed(facts, replace(park, told=True, over=True))
+        return facts, Hold(facts.lease, holder.clock.boot_s() + YEAR_MS)
+
+    return ((parking, "gone_on", gone_on), *_no_watchdog())
+
+
+def _sees_no_change() -> Patches:
+    return ((looking.Watch, "_same", _always),)
+
+
+def _dies_again_and_again() -> Patches:
+    """An ending that asks for its report is asked without end."""
+    return ((steps, "_may_fix", _always), (steps, "_may_finalize", _always))
+
+
+def _posts_nothing() -> Patches:
+    real = posting.send
+
+    def send(holder: Any, sending: Any, effect: Any) -> Any:
+        if effect.kind != "comment":
+            return real(holder, sending, effect)
+        return real(holder, sending, replace(effect, text="Done.", late_text="Done."))
+
+    return ((posting, "send", send),)
+
+
+MUTANTS: Final = tuple(
+    Mutant(work.__name__.strip("_").replace("_", " "), breaks, functools.partial(work))
+    for work, breaks in (
+        (_no_watchdog, ("I1", "I3", "L3")),
+        (_no_renewals, ("I1", "I2", "I3")),
+        (_expires_the_living, ("I1", "I3")),
+        (_unguarded_take, ("I1", "I3")),
+        (_new_key_for_each_try, ("I2",)),
+        (_whatever_stands_is_mine, ("I1", "I2", "I3")),
+        (_no_slots, ("I1", "I7")),
+        (_ports_twice, ("I7",)),
+        (_cost_counted_twice, ("I9",)),
+        (_one_is_forgotten, ("I6", "L1")),
+        (_parked_for_ever, ("I5", "L1")),
+        (_answers_of_the_dead_are_lost, ("I2",)),
+        (_left_alone, ("I5", "L1")),
+        (_limit_holds_nobody, ("I10",)),
+        (_everything_is_allowed, ("I8",)),
+        (_keys_are_forgotten, ("I4", "I2", "I3")),
+        (_goes_on_unsaid, ("I1", "I3")),
+        (_sees_no_change, ("I6", "L1")),
+        (_dies_again_and_again, ("L0",)),
+        (_posts_nothing, ("I2",)),
+    )
+)
