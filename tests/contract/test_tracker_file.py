@@ -307,6 +307,8 @@ def test_every_thread_sees_the_file_that_took_the_place(path: Path, tmp_path: Pa
     service = opened(path)
     cast = Cast(EmbeddedEdge(service, Clock()))
     assert len(cast.alice.tickets()) == 30
+    end = service.changes(0).last
+    assert service.changes(end).last == end
     watch = service.watch()
     seen = watch.count()
     away = tmp_path / "away.db"
@@ -320,6 +322,7 @@ def test_every_thread_sees_the_file_that_took_the_place(path: Path, tmp_path: Pa
         with pytest.raises(Unreachable):
             watch.count()
         other.rename(path)
+        assert service.changes(end).last == 0
         assert service.tickets() == ()
         assert pool.submit(service.tickets).result() == ()
         assert watch.count() != seen
