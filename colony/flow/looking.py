@@ -23,7 +23,8 @@ from colony.tracker.reads import Reads
 EVER: Final = 10**15 - 1
 """No event has a larger id: asked after it, the feed only says where it ends."""
 PAGE: Final = 100
-"""Events asked for at once: the longest comments there may be fit into one answer."""
+"""Events asked for at once: the longest comments there may be fit into one answer. And histories
+that are read before any of them is kept."""
 PAGES_MAX: Final = 20
 """So much has happened that reading whole is quicker."""
 FEW: Final = 8
@@ -102,7 +103,7 @@ class _Known(ABC):
             missing = [ref for ref in wanted if ref not in self._events]
             if not missing:
                 break
-            self._read(missing)
+            self._read(missing[:PAGE])
         self._events = {ref: self._events[ref] for ref in wanted}
         histories = [History(self._rows[ref], events) for ref, events in self._events.items()]
         return survey_of(self._tracker, view, self._ordered, people, histories)
