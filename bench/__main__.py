@@ -10,6 +10,7 @@ single times mean nothing on a shared machine.
 from __future__ import annotations
 
 import json
+import math
 import os
 import resource
 import statistics
@@ -17,16 +18,19 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from bench.idle import costs_of_iterations
 from bench.looping import home_with_work, memory_over
 from bench.requests import Connection, Load, a_comment, per_second
 from bench.served import Addresses, served
 from bench.surveys import survey_of
 from bench.tickets import home_with_tickets
 from colony.core.pick import pick
+from colony.core.plan import PlanSettings, Quota, Room, plan
+from colony.core.survey import Survey
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "bench" / "results.json"
@@ -107,25 +111,53 @@ def _b1_over_http(folder: Path, embedded: Sequence[str]) -> Figure:
 
 
 def b2() -> list[Figure]:
-    """What is next, over 1k, 10k and 100k tickets: growth exponent, and time per ticket."""
-    import math
+    """What is next, and the plan, over 1k, 10k and 100k tickets: growth exponent, and CPU
+    for each ticket."""
+    settings = PlanSettings(4, (8700, 8799), 10)
 
+    def planned(survey: Survey) -> object:
+        return plan(survey, (), Quota(), Room(), settings, survey.now_ms)
+
+    surveys = {count: survey_of(count) for count in (1_000, 10_000, 100_000)}
+    return [*_b2("pick", pick, surveys), *_b2("plan", planned, surveys)]
+
+
+def _b2(
+    what: str, work: Callable[[Survey], object], surveys: dict[int, Survey]
+) -> Iterator[Figure]:
     seconds = {}
-    for count in (1_000, 10_000, 100_000):
-        survey = survey_of(count)
+    for count, survey in surveys.items():
         runs = []
         for _ in range(3):
-            begun = time.perf_counter()
-            pick(survey)
-            runs.append(time.perf_counter() - begun)
+            begun = time.process_time()
+            work(survey)
+            runs.append(time.process_time() - begun)
         seconds[count] = min(runs)
     exponent = math.log10(seconds[100_000] / seconds[1_000]) / 2
     each = seconds[100_000] / 100_000 * 1e6
     detail = ", ".join(f"{count:,}: {value * 1000:.1f} ms" for count, value in seconds.items())
+    yield Figure("B2", f"{what}, growth exponent from 1k to 100k", exponent, "", detail)
+    yield Figure("B2", f"{what}, per ticket at 100k", each, "µs")
+
+
+def b3() -> list[Figure]:
+    """An idle iteration of the loop at 10,000 tickets behind a server, and one with one change."""
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder) / "home"
+        home_with_tickets(home, 10_000)
+        with served(home) as at:
+            costs = costs_of_iterations(home, at, 15)
+    first, idle, news = costs.first, costs.idle, costs.news
+    cpu = f"{idle.cpu_s * 1000:.0f} ms against {first.cpu_s * 1000:.0f} ms"
+    one = f"{news.bytes:,.0f} bytes of bodies; the first one: {first.requests:,.0f} requests, "
     return [
-        Figure("B2", "pick, growth exponent from 1k to 100k", exponent, "", detail),
-        Figure("B2", "pick, per ticket at 100k", each, "µs"),
-    ]
+        Figure("B3", "idle iteration, 10,000 tickets, requests", idle.requests, "x one request"),
+        Figure("B3", "idle iteration, 10,000 tickets, bodies", idle.bytes, "bytes"),
+        Figure("B3", "idle iteration, 10,000 tickets, CPU",
+               idle.cpu_s / first.cpu_s, "x the first iteration", cpu),
+        Figure("B3", "iteration after one comment, requests", news.requests, "x one request",
+               f"{one}{first.bytes / 1e6:.1f} MB"),
+    ]  # fmt: skip
 
 
 def b4() -> list[Figure]:
@@ -203,7 +235,9 @@ def _b7(what: str, ours: Load, empty: Load, clients: int) -> Figure:
     return Figure("B7", f"{what}, {each}", ratio, "x an empty endpoint", detail)
 
 
-BENCHES: dict[str, Callable[[], list[Figure]]] = {"B1": b1, "B2": b2, "B4": b4, "B5": b5, "B7": b7}
+BENCHES: dict[str, Callable[[], list[Figure]]] = {
+    "B1": b1, "B2": b2, "B3": b3, "B4": b4, "B5": b5, "B7": b7,
+}  # fmt: skip
 
 
 def main(names: Sequence[str]) -> int:

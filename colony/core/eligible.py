@@ -229,11 +229,8 @@ def _asked(ticket: Ticket, survey: Survey) -> For | Waits | None:
     rejection = rejection_of(history, survey.people_of(ticket))
     if rejection is None:
         return Waits("asked", f"waits for the answer on {_names(asked)}")
-    refs = {one.ref for one in asked}
-    later = {
-        row.ref for row in survey.tickets if row.ref in refs and row.created_ms > rejection.at_ms
-    }
-    newer = tuple(one for one in asked if one.ref in later)
+    rows = ((one, survey.ticket(one.ref)) for one in asked)
+    newer = tuple(one for one, row in rows if row and row.created_ms > rejection.at_ms)
     if newer:
         return Waits("asked", f"waits for the answer on {_names(newer)}")
     return For(f"the rejection is newer than the question {_names(asked)}")

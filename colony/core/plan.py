@@ -212,11 +212,10 @@ class _Hands:
 
     def resumes(self, survey: Survey) -> Iterator[Resume | Wait]:
         """What was begun goes on before anything new, oldest first."""
-        rows = {row.ref: row for row in survey.tickets}
         for one in self._sessions:
             if one.state in ("running", "resting"):
                 continue
-            lost = one.state == "parked" and _has_lost(rows.get(one.ref), one)
+            lost = one.state == "parked" and _has_lost(survey.ticket(one.ref), one)
             why = self._against(one, lost=lost)
             if why is not None:
                 yield Wait(one.ref, *why, one.session)

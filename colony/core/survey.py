@@ -46,6 +46,16 @@ class Survey:
     has_relations: bool = True
     """False: the tracker knows no parents and blockers; nothing is blocked."""
 
+    _by_ref: dict[Ref, Ticket] = field(
+        default_factory=dict, init=False, repr=False, compare=False, hash=False
+    )
+    """Made at the first question for one of them."""
+
+    def ticket(self, ref: Ref) -> Ticket | None:
+        if not self._by_ref:
+            self._by_ref.update((row.ref, row) for row in self.tickets)
+        return self._by_ref.get(ref)
+
     def people_of(self, ticket: Ticket) -> People:
         return self.people.get(ticket.ref.project, NOBODY)
 

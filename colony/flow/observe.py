@@ -37,8 +37,8 @@ def look(tracker: Reads, view: Viewpoint) -> Survey:
     names = {row.ref.project for row in rows if row.state in LOOKED_AT}
     people = {name: people_in(tracker, view.creator_names, name) for name in sorted(names)}
     since_ms = tracker.now_ms() - HOUR_MS if view.max_starts else None
-    wanted = [row.ref for row in rows if _unclear(row, people, view.intake, since_ms)]
-    return _survey(tracker, view, rows, people, [tracker.ticket(ref) for ref in wanted])
+    wanted = [row.ref for row in rows if unclear(row, people, view.intake, since_ms)]
+    return survey_of(tracker, view, rows, people, [tracker.ticket(ref) for ref in wanted])
 
 
 def look_at(tracker: Reads, view: Viewpoint, ref: Ref) -> tuple[Survey, History]:
@@ -48,7 +48,7 @@ def look_at(tracker: Reads, view: Viewpoint, ref: Ref) -> tuple[Survey, History]
     rows = [history.ticket]
     # Whether a question is newer than a rejection is read from the question's own row.
     rows += [tracker.ticket(child.ref).ticket for child in history.ticket.children]
-    return _survey(tracker, view, tuple(rows), people, [history]), history
+    return survey_of(tracker, view, tuple(rows), people, [history]), history
 
 
 def again(survey: Survey, history: History) -> Survey:
@@ -58,7 +58,8 @@ def again(survey: Survey, history: History) -> Survey:
     return replace(survey, tickets=rows, histories={**survey.histories, ref: history})
 
 
-def _unclear(row: Ticket, people: dict[str, People], intake: Intake, since_ms: int | None) -> bool:
+def unclear(row: Ticket, people: dict[str, People], intake: Intake, since_ms: int | None) -> bool:
+    """True where the ticket's history is wanted. `since_ms`: as in `needs_history`."""
     if row.state == "progress":
         return row.lease is None
     return needs_history(row, people.get(row.ref.project, NOBODY), intake, since_ms)
@@ -72,13 +73,14 @@ def people_in(tracker: Reads, creator_names: frozenset[str], name: str) -> Peopl
         return people_of(None, creator_names)
 
 
-def _survey(
+def survey_of(
     tracker: Reads,
     view: Viewpoint,
     rows: tuple[Ticket, ...],
     people: dict[str, People],
     histories: Iterable[History],
 ) -> Survey:
+    """What was read, seen from here."""
     return Survey(
         tickets=rows,
         registry=view.registry.projects,

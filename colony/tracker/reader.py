@@ -17,7 +17,7 @@ from colony.errors import NotFound
 from colony.tracker import limits
 from colony.tracker.reads import PAGE_MAX, Changes
 from colony.tracker.sql import history, people, tickets
-from colony.tracker.sql.engine import Engine, Transaction
+from colony.tracker.sql.engine import DataVersion, Engine, Transaction
 
 FEATURES: Final = frozenset(
     {"relations", "markdown", "feed", "expect", "idempotency", "me", "onBehalf", "sessions"}
@@ -32,6 +32,8 @@ class Reader:
     def __init__(self, engine: Engine, clock: Callable[[], int]) -> None:
         self._engine = engine
         self._clock = clock
+        self._end: tuple[DataVersion, int] | None = None
+        """Where the feed ended, at a version of the data."""
 
     def now_ms(self) -> int:
         return self._clock()
@@ -58,11 +60,18 @@ class Reader:
             return History(need_ticket(db, ref), history.of(db, ref))
 
     def changes(self, after: int, limit: int = 1000) -> Changes:
+        """Where nothing was written since the feed was read to its end, no table is read."""
         wanted = max(1, min(limit, PAGE_MAX))
+        version, end = self._engine.data_version(), self._end
+        if end is not None and end[0] == version and after >= end[1]:
+            return Changes((), end[1])
         with self._engine.reading() as db:
             events = history.after(db, limits.integer(after), wanted)
-            full = len(events) == wanted
-            return Changes(events, events[-1].event.id if full else history.last(db))
+            if len(events) == wanted:
+                return Changes(events, events[-1].event.id)
+            last = history.last(db)
+        self._end = (version, last)
+        return Changes(events, last)
 
     def projects(self) -> dict[str, dict[State, int]]:
         counts: dict[str, dict[State, int]] = defaultdict(dict)

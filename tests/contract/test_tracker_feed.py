@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
 import pytest
-from edges import Cast
+from edges import Cast, EmbeddedEdge
 
 from colony.core.ticket import NewTicket
+from colony.errors import Invalid
 from colony.tracker.reads import Changes
+from colony.tracker.sql.connection import FileEngine, MemoryEngine
 
 
 def story(cast: Cast) -> None:
@@ -47,6 +53,75 @@ def test_pages_lead_to_the_end(cast: Cast, limit: int) -> None:
         after = cast.alice.changes(after, limit).last
     assert tuple(found) == whole
     assert cast.alice.changes(after) == Changes((), after)
+
+
+@pytest.mark.over("file", "memory")
+def test_a_feed_that_did_not_go_on_reads_no_table(cast: Cast) -> None:
+    story(cast)
+    end = cast.alice.changes(0).last
+    with statements(cast) as ran:
+        assert cast.alice.changes(end) == Changes((), end)
+        assert cast.alice.changes(end + 5) == Changes((), end)
+        assert set(ran) <= {"PRAGMA data_version"}
+        assert len(ran) <= 2
+        assert cast.alice.changes(end - 1, 1).events[0].event.id == end
+
+
+@pytest.mark.over("file", "memory")
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_every_write_ends_that(cast: Cast, elsewhere: bool) -> None:
+    """This thread's own ones, which SQLite tells it nothing of, and another's."""
+    ref = cast.ticket()
+    for at in range(3):
+        end = cast.alice.changes(0).last
+        assert cast.alice.changes(end) == Changes((), end)
+        if elsewhere:
+            with ThreadPoolExecutor(1) as other:
+                other.submit(cast.comment, cast.alice, ref, f"word {at}").result()
+        else:
+            cast.comment(cast.alice, ref, f"word {at}")
+        [news] = cast.alice.changes(end).events
+        assert news.event.text == f"word {at}"
+
+
+@pytest.mark.over("file", "memory")
+def test_a_write_that_was_taken_back_changes_nothing(cast: Cast) -> None:
+    ref = cast.ticket()
+    end = cast.alice.changes(0).last
+    with pytest.raises(Invalid):
+        cast.alice.block(ref, ref, key="b")
+    assert cast.alice.changes(end) == Changes((), end)
+    cast.comment(cast.alice, ref, "x")
+    assert len(cast.alice.changes(end).events) == 1
+
+
+@pytest.mark.over("file", "memory")
+def test_the_end_of_the_feed_is_every_threads_own(cast: Cast) -> None:
+    """Each has a connection, whose numbers say nothing to the others."""
+    ref = cast.ticket()
+    with ThreadPoolExecutor(1) as other:
+        for at in range(4):
+            end = cast.alice.changes(0).last
+            assert other.submit(cast.alice.changes, end).result() == Changes((), end)
+            cast.comment(cast.alice, ref, f"word {at}")
+            assert len(other.submit(cast.alice.changes, end).result().events) == 1
+            assert len(cast.alice.changes(end).events) == 1
+
+
+@contextmanager
+def statements(cast: Cast) -> Iterator[list[str]]:
+    """What this thread's connection runs."""
+    edge = cast.edge
+    assert isinstance(edge, EmbeddedEdge)
+    engine = edge.service._engine
+    assert isinstance(engine, FileEngine | MemoryEngine)
+    ran: list[str] = []
+    connection = engine.connection()
+    connection.set_trace_callback(ran.append)
+    try:
+        yield ran
+    finally:
+        connection.set_trace_callback(None)
 
 
 @pytest.mark.needs("feed")

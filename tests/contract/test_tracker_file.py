@@ -21,7 +21,7 @@ from edges import DERIVE, Cast, Clock, EmbeddedEdge, event_of, everything, on_fi
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from colony.core.ticket import TEXT_MAX, Me
+from colony.core.ticket import TEXT_MAX, Me, NewTicket
 from colony.errors import Busy, ColonyError, Damaged, Unreachable, UsageProblem
 from colony.tracker.embedded import open_service, open_tracker
 from colony.tracker.service import Service
@@ -299,6 +299,24 @@ def test_a_file_that_went_away_while_open_is_said(
         cast.alice.comment(first.ref, "x", key="a")
     assert str(path) in refusal.value.line
     assert not path.exists()
+    service.close()
+
+
+def test_the_end_of_the_feed_is_that_of_the_file_that_took_the_place(
+    path: Path, tmp_path: Path
+) -> None:
+    """A connection to it may count as many changes as the one before."""
+    older = tmp_path / "older.db"
+    older.write_bytes(path.read_bytes())
+    service = opened(path)
+    alice = Cast(EmbeddedEdge(service, Clock())).alice
+    alice.create(NewTicket("shop", "One more"), key="one more")
+    service.close()
+    service = opened(path)
+    end = service.changes(0).last
+    assert service.changes(end).last == end
+    older.replace(path)
+    assert service.changes(end).last < end
     service.close()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from histories import SHOP, make_survey, make_ticket, question, related
+from histories import SHOP, Story, make_survey, make_ticket, question, related
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,7 +13,7 @@ from colony.core.eligible import COUNTED, Ready, judge
 from colony.core.pick import Unready, pick
 from colony.core.rank import rank
 from colony.core.survey import ProjectTrouble
-from colony.core.ticket import STATES, History, Ref
+from colony.core.ticket import STATES, History, Ref, Ticket
 
 
 class NoHistories(Mapping[Ref, History]):
@@ -137,3 +137,34 @@ def test_every_ticket_is_chosen_listed_or_counted_exactly_once(tickets) -> None:
 @given(st.permutations([make_ticket(n, priority=n % 3, created_ms=n // 2) for n in range(1, 9)]))
 def test_the_order_of_rows_does_not_matter(tickets) -> None:
     assert pick(make_survey(*tickets)) == replace(pick(make_survey(*sorted(tickets, key=rank))))
+
+
+def test_every_ticket_is_looked_at_a_few_times_however_many_wait_for_answers() -> None:
+    """Sent back, with an open question each: the question's row is found, not searched for."""
+
+    def rounds(count: int) -> int:
+        tickets, histories = [], {}
+        for at in range(count):
+            story = Story().moves("progress").moves("review").moves("reopened", "not so")
+            asks = question(1000 + at)
+            row = make_ticket(1000 + at, subject=asks.subject, created_ms=story.now + 1)
+            one = make_ticket(1 + at, state="reopened", children=(asks,))
+            histories[one.ref] = History(one, tuple(story.events))
+            tickets += [one, row]
+        survey = make_survey(*tickets, histories=histories)
+        counted = Rounds(survey.tickets)
+        answer = pick(replace(survey, tickets=counted))
+        assert [one.waits.code for one in answer.waiting].count("asked") == count
+        return counted.begun
+
+    assert rounds(30) == rounds(2)
+
+
+class Rounds(tuple[Ticket, ...]):
+    """Rows that count how often somebody begins to go through them."""
+
+    begun = 0
+
+    def __iter__(self) -> Iterator[Ticket]:
+        self.begun += 1
+        return super().__iter__()

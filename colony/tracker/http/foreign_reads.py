@@ -65,6 +65,8 @@ class ForeignReads(Unrecorded):
         if known is None:
             if self._related is None:
                 self._rows({})
+                # No row, no relatives: the first row that comes may tell of some.
+                self._related = bool(self._related)
             return frozenset({"relations"}) if self._related else frozenset()
         return frozenset(each for each in known if self._dialect.has(each))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sqlite3
 import stat
 import threading
@@ -12,7 +13,7 @@ from typing import Any
 
 from colony.errors import Busy, ColonyError, Damaged, NoAnswer, Unreachable
 from colony.tracker.sql import dialect
-from colony.tracker.sql.engine import Transaction, Value
+from colony.tracker.sql.engine import DataVersion, Transaction, Value
 from colony.tracker.sql.statements import queries
 
 File = tuple[int, int]
@@ -155,6 +156,7 @@ class FileEngine:
         self._mine = threading.local()
         self._lock = threading.Lock()
         self._all: list[tuple[threading.Thread, sqlite3.Connection]] = []
+        self._opened = itertools.count(1)
         self._in_use: set[sqlite3.Connection] = set()
         self._closed = False
 
@@ -182,6 +184,7 @@ class FileEngine:
             connection.close()
             raise
         self._mine.opened = (connection, file)
+        self._mine.number = next(self._opened)
         with self._lock:
             for thread, other in self._all:
                 if not thread.is_alive():
@@ -218,6 +221,12 @@ class FileEngine:
                 if self._closed:
                     connection.close()
 
+    def data_version(self) -> DataVersion:
+        connection = self.connection()
+        # SQLite tells of the others' writes only, each connection for itself.
+        others = dialect.data_version(connection, str(self._path))
+        return self._mine.number, others, connection.total_changes
+
     def watch(self) -> FileWatch:
         return FileWatch(self._path)
 
@@ -251,6 +260,10 @@ class MemoryEngine:
     def writing(self) -> Iterator[Transaction]:
         with self._lock, transaction(self._connection, dialect.WRITE, "memory") as statements:
             yield statements
+
+    def data_version(self) -> DataVersion:
+        with self._lock:
+            return (self._connection.total_changes,)
 
     def watch(self) -> MemoryWatch:
         return MemoryWatch()

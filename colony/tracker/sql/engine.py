@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 Value = None | int | float | str
+DataVersion = tuple[int, ...]
 
 
 class Transaction(Protocol):
@@ -26,6 +27,12 @@ class Engine(Protocol):
 
     def writing(self) -> AbstractContextManager[Transaction]:
         """The only writer while the block lasts; Busy past the time-out."""
+        ...
+
+    def data_version(self) -> DataVersion:
+        """Another one than before where anything was written since, by anybody; the same one says
+        that nothing was. No table is read for it. Asked for before a read, it is that of what the
+        read finds, or of something older. Of the calling thread: others get other ones. Busy."""
         ...
 
     def watch(self) -> Watch: ...
