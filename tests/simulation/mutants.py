@@ -17,7 +17,7 @@ from colony.core import plan as plans
 from colony.core.plan import Quota
 from colony.core.session import changes, steps
 from colony.core.turn import Turn
-from colony.flow import assignment, hold, kept, leases, looking, parking, posting, run, take
+from colony.flow import assignment, hold, kept, leases, looking, parking, posting, run, runs, take
 from colony.flow.hold import Keeper
 from colony.flow.take import Hold
 from colony.tracker.protocol import ANY
@@ -108,7 +108,10 @@ def _no_slots() -> Patches:
 
 
 def _ports_twice() -> Patches:
-    return ((plans, "free_ranges", lambda pool, size, taken: iter([(pool[0], pool[0] + size - 1)])),)
+    def first(pool: Any, size: int, taken: Any) -> Any:
+        return iter([(pool[0], pool[0] + size - 1)])
+
+    return ((plans, "free_ranges", first), (runs, "taken_ports", lambda folder: iter(())))
 
 
 def _cost_counted_twice() -> Patches:
@@ -181,7 +184,7 @@ def _goes_on_unsaid() -> Patches:
 
 
 def _sees_no_change() -> Patches:
-    return ((looking.Watch, "_same", _always),)
+    return ((looking._Feed, "follow", _always),)
 
 
 def _dies_again_and_again() -> Patches:

@@ -69,6 +69,7 @@ class Oracle:
     def part_begins(self, box: Box) -> None:
         """I1, I7, I8: at the moment at which an agent begins to run."""
         home, ticket = box.owner.home, self.agents.tickets[box.session]
+        self._began[box] = self.world.now_s
         for other, theirs in self.live.items():
             if theirs == ticket:
                 self._both(box, other, ticket)
@@ -82,7 +83,6 @@ class Oracle:
 
         if CANARY in json.dumps([box.command.argv, dict(box.command.env)]):
             self._broken("I8", f"{box.session} was given what is the operator's")
-        self._began[box] = self.world.now_s
 
     def _both(self, box: Box, other: Box, ticket: str) -> None:
         """A session that a person took the ticket from ends when it notices, at the latest when its

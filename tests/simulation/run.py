@@ -53,6 +53,8 @@ class Mix:
     jumps: bool
     provider: bool
     vanishes: bool
+    cuts: bool
+    """A host cannot reach the tracker, and works on."""
 
 
 def mix_of(world: World) -> Mix:
@@ -71,7 +73,7 @@ def mix_of(world: World) -> Mix:
     )  # fmt: skip
     return Mix(
         weather, crash=some(0, 0.01), kills_h=some(0.5, 6), outages=flag(), pauses=flag(),
-        disks=flag(), jumps=flag(), provider=flag(), vanishes=flag(0.3),
+        disks=flag(), jumps=flag(), provider=flag(), vanishes=flag(0.3), cuts=flag(0.3),
     )  # fmt: skip
 
 
@@ -158,6 +160,7 @@ class Run:
         often(mix.jumps, 2, self._jump)
         often(mix.provider, 4, self._provider)
         often(mix.vanishes, 2, self._vanish)
+        often(mix.cuts, 3, self._cut_off)
 
     def _kills(self) -> None:
         """The operator, the kernel or a bug ends something."""
@@ -211,6 +214,11 @@ class Run:
         self.account.away_s = self.world.now_s + self.world.dice.uniform(30, 2400)
         if self.world.roll(0.3):
             self.account.no_login_s = self.world.now_s + self.world.dice.uniform(300, 3600)
+
+    def _cut_off(self) -> None:
+        host = self.world.dice.choice(self.hosts)
+        host.cut_off_s = self.world.now_s + self.world.dice.choice((300, 3000, 15_000))
+        self.world.count("host cut off")
 
     def _vanish(self) -> None:
         """All of a host dies, and is back hours later."""
