@@ -3,9 +3,12 @@
 | rule | test |
 |---|---|
 | `cycle` starts and resumes nothing: one line, status 5 | test_a_cycle_starts_nothing_while_held |
+| nor does it go on with one that is due | test_a_cycle_goes_on_with_nothing_while_held |
+| two accounts | test_who_uses_another_account_is_not_held |
 | `explain` names what holds | test_explain_names_what_holds |
 | by hand it is started all the same, with a warning | test_by_hand_it_is_said_and_started |
 | `COLONY_MAX_COST_PER_DAY` | test_a_day_that_has_cost_enough |
+| what is said is on record at once | test_an_answer_is_on_record_while_the_session_runs |
 | the next day | test_what_yesterday_cost_holds_nothing |
 """
 
@@ -54,6 +57,24 @@ def test_a_cycle_starts_nothing_while_held(held: Stage) -> None:
     assert moves(held, Ref("barn", 1)) == ["progress", "review"]
 
 
+def test_a_cycle_goes_on_with_nothing_while_held(held: Stage) -> None:
+    """Its own pause is over, and its account is held longer."""
+    record = held.record()
+    record["parks"][0]["resumeMs"] = 1
+    (held.run / "session.json").write_text(json.dumps(record))
+    done = held("cycle", "--post")
+    assert done.code == 5
+    assert done.lines[0].startswith("work: REFUSED — nothing is started: usage limit reached")
+    assert len(held.record()["parts"]) == 1
+
+
+def test_who_uses_another_account_is_not_held(held: Stage) -> None:
+    held.register("bank", agent="claude")
+    held.ticket(project="bank", subject="A third")
+    out = held("explain", "bank", "1", ANTHROPIC_API_KEY="a key").out
+    assert "usage limit" not in out
+
+
 def test_explain_names_what_holds(held: Stage) -> None:
     lines = held("explain", "barn", "1").lines
     assert lines[0].startswith("EXPLAIN barn#1 is not started: usage limit reached until 20")
@@ -71,6 +92,18 @@ def test_by_hand_it_is_said_and_started(held: Stage) -> None:
     assert "barn#1 is started as you asked" in done.err
     assert moves(held, Ref("barn", 1)) == ["progress", "review"]
     assert "usage limit" not in held("work", "shop", "1").err, "it has been answered since"
+
+
+def test_an_answer_is_on_record_while_the_session_runs(stage: Stage) -> None:
+    """Those that wait for the account to be tried need not wait for the end of the work."""
+    record = f"{stage.home}/runs/$COLONY_SESSION/session.json"
+    looks = (
+        f"""for i in $(seq 400); do grep -q '"answered": *true' {record} && echo seen && exit;"""
+    )
+    stage.script(work=[{"run": f"{looks} sleep 0.05; done"}, answer()], account="anna")
+    assert stage("work", "shop", "1").code == 0
+    stream = (stage.run / "parts/1-work/stream.jsonl").read_text()
+    assert '"content": "seen' in stream
 
 
 def spent(stage: Stage, days_ago: int = 0) -> None:

@@ -15,6 +15,7 @@ from colony.core.account import (
     Login,
     Told,
     Used,
+    asks,
     holds_of,
     in_force,
     of_account,
@@ -226,6 +227,27 @@ def test_parts_of_a_session_and_who_answered() -> None:
     facts = Facts("s-1", CART, "h", True, T, setup, parts=parts)
     told_ = [(each.model, each.account, each.mark, each.answered) for each in used_of(facts)]
     assert told_ == [("opus", "anna", "m", True), ("haiku", "", "", True), ("haiku", "", "", False)]
+
+
+@pytest.mark.parametrize(
+    ("last", "asks_"),
+    [
+        (None, (False, None)),
+        (PartFacts(1, "work", "u", False, T), (False, T)),
+        (PartFacts(1, "work", "u", False, T, answered=True), (True, T)),
+        (PartFacts(1, "work", "u", False, T, ended=Ending.REPORT, answered=True), (True, None)),
+        (PartFacts(1, "work", "u", False, T, ended=Ending.KILLED), (False, None)),
+        # It was answered before it hit the limit; what it is taken up for is another try.
+        (PartFacts(1, "work", "u", False, T, ended=Ending.LIMIT, answered=True), (False, None)),
+    ],
+)
+def test_whether_a_session_that_runs_tries_its_account(
+    last: PartFacts | None, asks_: tuple[bool, int | None]
+) -> None:
+    runner = Runner("claude", "claude", "opus", 9, 9, "auto")
+    setup = Setup(runner, runner, "/", (1, 2), "", False, 2, 9, 9, "on")
+    facts = Facts("s-1", CART, "h", True, T, setup, parts=() if last is None else (last,))
+    assert asks(facts) == asks_
 
 
 # --- what is said --------------------------------------------------------------------------------

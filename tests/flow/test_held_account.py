@@ -15,6 +15,7 @@ from hall import BEGUN_MS, MINUTE, RUNS, Account, Fate, Hall, limit, readings
 
 from colony.core.endings import Ending
 from colony.flow import recent as recents
+from colony.flow.kept import Tries, sessions_in
 from colony.flow.recent import SINCE_MS, Recent
 from colony.host.ended import note_ended
 
@@ -166,6 +167,27 @@ def test_a_model_that_is_not_there_keeps_no_other_waiting(hall: Hall) -> None:
     assert hall.look(14) == []
     assert "the model is not to be had (sonnet) — starts paused" in hall.said("limit")[0]
     assert len(hall.said("iter")) > 5, "the account is not held: what else happens is said"
+
+
+def test_the_loop_wakes_when_a_hold_is_over(hall: Hall) -> None:
+    hall.fates = lambda _: Fate(Ending.MODEL)
+    hall.look()
+    hall.time.now_ms = BEGUN_MS + 14 * MINUTE + MINUTE // 2
+    hall.loop.iterate()
+    assert hall.loop._next_s == (BEGUN_MS + 15 * MINUTE) / 1000
+
+
+def test_a_try_that_failed_is_waited_for_whatever_the_account_says(hall: Hall) -> None:
+    """A session that cannot even be taken up is no probe of its account."""
+    hall.fates = lambda _: limit(60)
+    hall.look()
+    one = sessions_in(hall.runs, hall.time.now_ms, {}, ()).kept[0]
+    assert (one.awaits, one.due_ms) == (True, BEGUN_MS + 60 * MINUTE)
+    tries = {one.session: Tries(2, "x", hall.time.now_ms)}
+    one = sessions_in(hall.runs, hall.time.now_ms, tries, ()).kept[0]
+    assert (one.awaits, one.due_ms) == (False, hall.time.now_ms + 60_000)
+    ordered = sessions_in(hall.runs, hall.time.now_ms, tries, (one.session,)).kept[0]
+    assert (ordered.awaits, ordered.due_ms) == (False, 0)
 
 
 # --- readings ------------------------------------------------------------------------------------

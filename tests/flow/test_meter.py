@@ -117,18 +117,19 @@ def test_at_its_time_it_is_ended_and_the_quota_is_unknown(
 
 
 @pytest.mark.parametrize(
-    ("call", "why"),
+    ("call", "why", "waits"),
     [
-        (says("echo no disk >&2; exit 1"), "it printed nothing: no disk"),
-        (Invocation(("claude-x",), {"PATH": "/bin"}), "claude-x: no such program"),
+        (says("echo no disk >&2; exit 1"), "it printed nothing: no disk", True),
+        (Invocation(("claude-x",), {"PATH": "/bin"}), "claude-x: no such program", False),
     ],
 )
 def test_one_that_fails_is_said_with_its_reason_and_tried_again(
-    hall: Hall, call: Invocation, why: str
+    hall: Hall, call: Invocation, why: str, waits: bool
 ) -> None:
     hall.account.call = call
     hall.loop.iterate()
-    if not hall.said("iter"):
+    assert bool(hall.said("iter")) is not waits
+    if waits:
         hall.loop._rest(once=True)
     assert f"the quota is not known: {why} → no start" in hall.said("iter")[0]
     assert hall.sessions.launched == []
@@ -154,8 +155,12 @@ def test_a_stop_ends_it(hall: Hall) -> None:
 
 
 def test_a_stop_that_comes_while_it_runs_ends_it(hall: Hall) -> None:
-    script = f"kill -TERM {os.getpid()}; exec sleep {MARK}"
-    hall.account.call = says(script)
+    hall.account.call = says(f"kill -TERM {os.getpid()}; exec sleep {MARK}")
+    hall.loop.iterate()
+    assert hall.loop._meter.reading
+    hall.loop._rest(once=False)
+    assert not hall.loop._meter.reading, "at once, however long sessions take to finish"
+    assert not calls()
     hall.loop.run(once=True)
     assert hall.sessions.launched == []
     assert hall.lines[-1].kind == "run.stopped"
