@@ -56,6 +56,8 @@ def test_the_defaults() -> None:
     assert (found.work.ports, found.work.port_pool) == ((8700, 8749), (8700, 8799))
     assert (found.work.max_budget_usd, found.work.allowed_tools) == (None, ())
     assert (found.check.max_turns, found.check.timeout, found.check.max_fails) == (20, 900, 2)
+    assert (found.run.reserve, found.run.week_limit, found.run.quota_claude) == (70, 84, "claude")
+    assert found.work.max_cost_per_day is None
     assert (found.check.claude, found.lease.ttl, found.lease.heartbeat) == ("claude", 7200, 3600)
 
 
@@ -90,7 +92,8 @@ def test_each_setting_reaches_its_part(setting: Any) -> None:
         "finalize_max_turns": "0", "finalize_timeout": "5", "stall_seconds": "0",
         "crash_resumes": "7", "max_starts_per_hour": "0", "max_attempts": "8",
         "max_half_done": "9", "capabilities": "GPU, chrome", "interval": "5", "parallel": "2",
-        "stop_finish_seconds": "20",
+        "stop_finish_seconds": "20", "reserve": "100", "week_limit": "50",
+        "quota_claude": "/bin/c3", "max_cost_per_day": "20",
     }  # fmt: skip
     before = dataclasses.asdict(settings())[setting.part]
     after = dataclasses.asdict(settings({}, {setting.variable: samples[setting.name]}))

@@ -7,6 +7,7 @@ from colony.cli.options import WORK, DryRun, Post
 from colony.cli.sessions_desk import outfit_of, refusals
 from colony.cli.verb import Context, verb, verbs
 from colony.cli.work import Ports, ports_of
+from colony.core.allowance import Seat, seat_of
 from colony.core.last_line import Ended
 from colony.core.lines import Line
 from colony.core.pick import pick
@@ -16,6 +17,7 @@ from colony.errors import Busy, Refused
 from colony.flow.observe import look
 from colony.flow.runs import folder_taken, interrupted
 from colony.flow.starting import Order, rehearse, work_on
+from colony.flow.wiring.account import Standing, standing_of
 from colony.flow.wiring.sessions import Outfit
 from colony.host.clock import SystemClock
 
@@ -35,13 +37,16 @@ def cycle(
         left = interrupted(
             outfit.settings.place.runs_dir, outfit.view.host, SystemClock().wall_ms()
         )
+        standing = standing_of(outfit.settings, outfit.view.registry, outfit.environ)
+        if left is not None:
+            need_account(standing, seat_of(left))
         if left is not None and dry_run:
             text = f"— {left.ticket} would go on with session {left.session}"
             context.show.line(Line("cycle.dry_run", text, str(left.ticket), left.session))
             return 0
         ended = go_on(context, outfit, left, post=post) if left else None
         if ended is None:
-            ref = choose(context, outfit)
+            ref = choose(context, outfit, standing)
             if ref is None:
                 context.show.line(Line("cycle.nothing", "nothing to do"))
                 return 0
@@ -67,11 +72,25 @@ def go_on(context: Context, outfit: Outfit, left: Facts, *, post: bool) -> Ended
         return None
 
 
-def choose(context: Context, outfit: Outfit) -> Ref | None:
-    """The next ticket whose folder is free, after saying which is next and why the others wait."""
+def need_account(standing: Standing, seat: Seat) -> None:
+    """`Busy`: the account lets nothing begin now, until when, and why."""
+    why = standing.against(seat)
+    if why is not None:
+        raise Busy(f"nothing is started: {why[1]}")
+
+
+def choose(context: Context, outfit: Outfit, standing: Standing) -> Ref | None:
+    """The next ticket whose folder is free, after saying which is next and why the others wait.
+    `Busy`: their account is held."""
     found = pick(look(outfit.tracker, outfit.view))
+    seats = [standing.quota.seat_of(one.ticket.ref.project) for one in found.eligible]
+    free = [seat for seat in seats if standing.against(seat) is None]
+    if seats and not free:
+        need_account(standing, seats[0])
     show_next(context, found)
-    for one in found.eligible:
+    for one, seat in zip(found.eligible, seats, strict=True):
+        if seat not in free:
+            continue
         if not folder_taken(outfit.view.registry, outfit.settings.place.home, one.ticket.ref):
             return one.ticket.ref
         text = f"{one.ticket.ref} waits: another session works in its folder"

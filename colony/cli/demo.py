@@ -21,6 +21,7 @@ from colony.core.lines import Line
 from colony.core.session import Outcome
 from colony.core.ticket import NewTicket, Ref
 from colony.flow.starting import Order, work_on
+from colony.flow.wiring.account import standing_of
 from colony.flow.wiring.sessions import Outfit
 from colony.flow.wiring.trackers import open_tracker
 
@@ -109,7 +110,8 @@ def _play(context: Context, outfit: Outfit, act: Act) -> bool:
     _headline(context, act.title)
     if act.outcome is Outcome.HALF_DONE:
         _set_aside(context)
-    if choose(context, outfit) != Ref(PROJECT, act.number):
+    standing = standing_of(outfit.settings, outfit.view.registry, outfit.environ)
+    if choose(context, outfit, standing) != Ref(PROJECT, act.number):
         return False
     ended = work_on(outfit, Order(Ref(PROJECT, act.number), post=True))
     tell(context, ended)

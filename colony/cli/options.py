@@ -22,7 +22,16 @@ CONTROLLER: Final = (
     "max_fails",
 )
 FINALIZE: Final = ("finalize_max_turns", "finalize_timeout")
-RUN: Final = ("interval", "parallel", "stop_finish_seconds", "port_pool", "ports_per_session")
+RUN: Final = (
+    "interval",
+    "parallel",
+    "reserve",
+    "week_limit",
+    "quota_claude",
+    "stop_finish_seconds",
+    "port_pool",
+    "ports_per_session",
+)
 """What the loop takes beside what its sessions take."""
 WORK: Final = (
     "sandbox",
@@ -42,6 +51,7 @@ WORK: Final = (
     "max_starts_per_hour",
     "max_attempts",
     "max_half_done",
+    "max_cost_per_day",
     "capabilities",
     *CONTROLLER,
     *LEASE,

@@ -56,7 +56,8 @@ def run(start: Start, once: Once = False, dry_run: DryRun = False, live: Live = 
             again = _reader(start)
             bench = loop_bench(context.settings, tracker, signals, start.environ, emit, again)
             supervisor = Supervisor(command_of(context.settings, start.environ, start.flags))
-            loop = Loop(bench, loop_settings(context.settings, viewpoint_of(context)), supervisor)
+            settings = loop_settings(context.settings, viewpoint_of(context), start.environ)
+            loop = Loop(bench, settings, supervisor)
             if dry_run:
                 for line in planned(loop.plan_only()):
                     context.show.line(line)
@@ -90,7 +91,7 @@ def _reader(start: Start) -> Callable[[], LoopSettings]:
 
     def read() -> LoopSettings:
         context = start.context()
-        return loop_settings(context.settings, viewpoint_of(context))
+        return loop_settings(context.settings, viewpoint_of(context), start.environ)
 
     return read
 

@@ -10,9 +10,13 @@ from colony.cli.opening import ref_of
 from colony.cli.options import WORK, DryRun, Number, Post, Project
 from colony.cli.sessions_desk import outfit_of, refusals
 from colony.cli.verb import Context, verb, verbs
+from colony.core.lines import Line
 from colony.core.ports import Range, parse_range
+from colony.core.ticket import Ref
 from colony.errors import UsageProblem
 from colony.flow.starting import Order, rehearse, work_on
+from colony.flow.wiring.account import standing_of
+from colony.flow.wiring.sessions import Outfit
 from colony.host.chance import SESSION
 
 app = verbs()
@@ -45,9 +49,19 @@ def work(
         if dry_run:
             context.show.line(rehearse(outfit, order))
             return 0
+        warn_of_account(context, outfit, order.ref)
         ended = work_on(outfit, order)
         context.show.line(ended.line, "bold")
         return ended.exit_code
+
+
+def warn_of_account(context: Context, outfit: Outfit, ref: Ref) -> None:
+    """Whoever starts a session by hand knows why: it is told what the loop would wait for."""
+    standing = standing_of(outfit.settings, outfit.view.registry, outfit.environ)
+    why = standing.against(standing.quota.seat_of(ref.project))
+    if why is not None:
+        text = f"— {why[1]}: the loop would start nothing now; {ref} is started as you asked"
+        context.show.problem(Line("warning", text, str(ref)))
 
 
 def session_of(text: str | None) -> str | None:

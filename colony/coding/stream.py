@@ -67,10 +67,11 @@ def read_steps(stream: Iterable[str]) -> Iterator[Step]:
         kind = "" if event is None else fields.text(event, "type")
         if event is None or kind not in ("assistant", "user"):
             continue
+        synthetic = fields.text(fields.inner(event, "message"), "model") == SYNTHETIC
         for block in fields.blocks(event):
             step = _step(kind, block, tools)
             if step is not None:
-                yield step
+                yield replace(step, by_program=True) if synthetic else step
 
 
 # --- one run, folded -----------------------------------------------------------------------

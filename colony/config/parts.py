@@ -101,6 +101,8 @@ class WorkSettings:
     """0: no limit."""
     max_attempts: int
     max_half_done: int
+    max_cost_per_day: float | None
+    """US dollars; None: no limit."""
     capabilities: tuple[str, ...]
     """Small letters."""
     ui_conventions: str
@@ -132,6 +134,12 @@ class RunSettings:
 
     interval: int
     parallel: int
+    reserve: int
+    """Percent; 100: not looked at."""
+    week_limit: int
+    """Percent; 100: not looked at."""
+    quota_claude: str
+    """A program's name, or its absolute path."""
     stop_finish_seconds: int
     """0: what runs when a stop is asked for may finish."""
 

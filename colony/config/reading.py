@@ -77,7 +77,7 @@ def settings_of(sources: Sources, home: Path, machine: Machine) -> Settings:
         serve=_serve(value),
         work=_work(value, machine),
         check=_check(value, machine),
-        run=_run(value),
+        run=_run(value, machine),
         lease=_lease(value),
     )
 
@@ -216,9 +216,10 @@ def _check(value: Mapping[str, Any], machine: Machine) -> CheckSettings:
     )
 
 
-def _run(value: Mapping[str, Any]) -> RunSettings:
+def _run(value: Mapping[str, Any], machine: Machine) -> RunSettings:
     same = {setting.name: value[setting.name] for setting in SETTINGS if setting.part == "run"}
-    return RunSettings(**same)
+    program = _program(machine, value["quota_claude"] or value["claude"])
+    return RunSettings(**same | {"quota_claude": program})
 
 
 def _lease(value: Mapping[str, Any]) -> LeaseSettings:

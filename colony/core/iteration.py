@@ -6,9 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from colony.core.account import in_force
+from colony.core.allowance import ANYTHING, Quota
 from colony.core.lines import Json, Line, clip
 from colony.core.markers import utc
-from colony.core.plan import Action, Ask, Expire, Resume, Start, Wait
+from colony.core.plan import Action, Ask, Expire, Probe, Resume, Start, Wait
 from colony.core.ports import Range, show_range
 from colony.core.ticket import Ref
 
@@ -43,11 +45,20 @@ class Iteration:
     """The same wait for the same reasons as in the last line: named once is enough."""
     notes: Sequence[str] = ()
     """What else is to be known: the tracker does not answer, the loop is paused."""
+    quota: Quota = ANYTHING
+
+    @property
+    def silent(self) -> bool:
+        """The account is held, which has been said, and nothing happened."""
+        happened = self.started or self.resumed or self.expired or self.kept or self.notes
+        return not happened and in_force(self.quota.holds, self.at_ms) is not None
 
 
 def line(done: Iteration) -> Line:
     """`ITER 4 2026-01-31 18:19 UTC · running 1/1 · started shop#1 (s-…, ports 8700-8709) · …`"""
-    said = [f"running {done.running}/{done.parallel}"]
+    quota = done.quota
+    said = [each for each in (quota.gauge.text, quota.spent.text) if each]
+    said.append(f"running {done.running}/{done.parallel}")
     said += _told("started", map(_begun, done.started))
     said += _told("resumed", map(_begun, done.resumed))
     said += _told("expired", done.expired)
@@ -68,6 +79,9 @@ def line(done: Iteration) -> Line:
         "expired": list(done.expired),
         "waiting": {str(each.ref): each.code for each in done.waiting},
     }
+    # Where no account is needed, and no day's money is limited, nothing is said of them.
+    told = {"quota": quota.gauge.facts, "day": quota.spent.facts}
+    facts |= {name: each for name, each in told.items() if each}
     text = " · ".join([f"{done.number} {utc(done.at_ms)}", *said])
     return Line("iter", text, ms=done.at_ms, facts=facts)
 
@@ -90,6 +104,17 @@ def _told(word: str, found: Iterable[str], between: str = ", ") -> list[str]:
     return [f"{word} {shown}"]
 
 
+def _named(action: Action) -> str | None:
+    """What it is about."""
+    match action:
+        case Ask(unready):
+            return unready.project
+        case Probe():
+            return None
+        case _:
+            return str(action.ref)
+
+
 def planned(actions: tuple[Action, ...]) -> Iterator[Line]:
     """The plan, one line an action."""
     for action in actions:
@@ -102,10 +127,12 @@ def planned(actions: tuple[Action, ...]) -> Iterator[Line]:
                 text = f"resume {ref} (session {session})"
             case Start(ref, ports):
                 text = f"start {ref} (ports {ports[0]}-{ports[1]})"
+            case Probe():
+                text = "read the quota"
             case Wait(ref, _, reason, session):
                 text = f"wait {ref}{f' (session {session})' if session else ''}: {reason}"
         word = type(action).__name__.lower()
-        ref_of = action.unready.project if isinstance(action, Ask) else str(action.ref)
+        ref_of = _named(action)
         yield Line("run.action", text, ref_of, facts={"action": word})
     if not actions:
         yield Line("run.action", "nothing to do", facts={"action": "none"})

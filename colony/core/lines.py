@@ -76,6 +76,7 @@ KINDS: Final[dict[str, str]] = {
     "iter": "ITER",
     "session.end": "SESSION END",
     "limit": "LIMIT:",
+    "probe.cost": "PROBE COST",
     "run.action": "",
     "pause": "PAUSE",
     "resume": "RESUME",

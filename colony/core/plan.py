@@ -6,10 +6,11 @@ drives it as it stands. What is in memory decides; whoever acts reads the ticket
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
+from colony.core.allowance import NO_SEAT, Quota, Seat
 from colony.core.lines import clip
 from colony.core.markers import utc
 from colony.core.pick import Next, Unready, pick
@@ -45,15 +46,16 @@ class Kept:
     """Only its outbox is left: it needs no agent, and so no slot, folder or ports."""
     checks: bool = False
     """Its report waits for a verdict: it needs an agent even when its ticket was moved."""
-
-
-@dataclass(frozen=True, slots=True)
-class Quota:
-    """What the account of this host allows."""
-
-    held_until_ms: int | None = None
-    """No agent is started before; None: nothing holds."""
-    why: str = ""
+    seat: Seat = NO_SEAT
+    """What its next part runs on; empty: what new sessions of its project do."""
+    awaits: bool = False
+    """Its account parked it: it goes on when that allows it, whatever its own time says."""
+    wanted: bool = False
+    """A person wants it to go on, and knows what holds its account: it is tried all the same."""
+    answered: bool = False
+    """Of one that runs: its account is known to have answered it."""
+    asked_ms: int | None = None
+    """Of one that runs and was not answered: since when it asks; None: it is only beginning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +124,11 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
+class Probe:
+    """Read the quota: something could begin but for that. Never two at a time."""
+
+
+@dataclass(frozen=True, slots=True)
 class Wait:
     """Something that could go on and does not; `reason` is one line."""
 
@@ -131,7 +138,7 @@ class Wait:
     session: str = ""
 
 
-Action = Expire | Resume | Start | Ask | Wait
+Action = Expire | Resume | Start | Ask | Probe | Wait
 
 
 def plan(
@@ -148,11 +155,12 @@ def plan(
         return ()
     found = pick(survey)
     hands = _Hands(sessions, quota, room, settings, now_ms)
+    begun = (*hands.resumes(survey), *hands.starts(found))
     return (
         *_expired(survey, sessions, room),
         *(Ask(one) for one in found.unready),
-        *hands.resumes(survey),
-        *hands.starts(found),
+        *((Probe(),) if hands.reads else ()),
+        *begun,
     )
 
 
@@ -191,6 +199,23 @@ def is_silent(row: Ticket, now_ms: int) -> bool:
     return lease.until_ms is not None and now_ms > lease.until_ms
 
 
+def tries_first(quota: Quota, seat: Seat, sessions: Iterable[Kept]) -> tuple[str, str] | None:
+    """Who tries the account for all, after the time of a hold: a session that runs, that began to
+    ask after the last try had failed, and that has not been answered."""
+    asking = [one for one in sessions if one.state == "running" and not (one.posts or one.answered)]
+    for hold in quota.untried(seat):
+        for one in asking:
+            late = one.asked_ms is None or one.asked_ms >= hold.failed_ms
+            other = _seat_of(one, quota)
+            if late and quota.needed_by(other) and hold.covers(other.model):
+                return "tries", f"{one.session or one.ref} tries first: {hold.why} before"
+    return None
+
+
+def _seat_of(one: Kept, quota: Quota) -> Seat:
+    return one.seat if one.seat != NO_SEAT else quota.seat_of(one.ref.project)
+
+
 class _Hands:
     """What is free, handed out one by one."""
 
@@ -209,6 +234,10 @@ class _Hands:
         self._worked = {one.ref: one for one in running if not one.posts}
         self._taken = [one.ports for one in running]
         self._slots = settings.parallel - len(running)
+        self._asking = list(running)
+        """Who may try the account for all."""
+        self.reads = False
+        """Something could begin, once the quota is read."""
 
     def resumes(self, survey: Survey) -> Iterator[Resume | Wait]:
         """What was begun goes on before anything new, oldest first."""
@@ -226,20 +255,26 @@ class _Hands:
 
     def _against(self, one: Kept, *, lost: bool) -> tuple[str, str] | None:
         """Why a session does not go on now. One that has lost its ticket only has to find out."""
-        if self._now_ms < one.due_ms and not lost:
+        seat = self._seat(one)
+        by_account = one.awaits and self._quota.needed_by(seat)
+        if self._now_ms < one.due_ms and not lost and not by_account:
             code = "parked" if one.state == "parked" else "backoff"
             return code, one.why or f"until {utc(one.due_ms)}"
         if one.posts or lost:
             return None
-        return (
-            self._held(one.ref) or self._ticket(one.ref) or self._folder(one.folder) or self._slot()
-        )
+        held = self._paused(one.ref) if one.wanted else self._held(one.ref, seat)
+        if held is not None and by_account and held[0] == "held":
+            return "parked", held[1]
+        return held or self._ticket(one.ref) or self._folder(one.folder) or self._slot()
 
     def _resumed(self, one: Kept) -> Resume | Wait:
-        ports = self._range()
+        ports, seat = self._range(), self._seat(one)
         if ports is None:
             return Wait(one.ref, "ports", "no free range of ports", one.session)
-        self._take(one.folder, ports, one)
+        why = None if one.wanted else self._first(seat)
+        if why is not None:
+            return Wait(one.ref, *why, one.session)
+        self._take(one.folder, ports, replace(one, state="running", seat=seat, asked_ms=None))
         return Resume(one.session, one.ref, ports)
 
     def starts(self, found: Next) -> Iterator[Start | Wait]:
@@ -259,7 +294,12 @@ class _Hands:
             if ports is None:
                 yield Wait(ref, "ports", "no free range of ports")
                 continue
-            self._take(folder, ports, Kept("", ref, folder, ports, "running"))
+            seat = self._quota.seat_of(ref.project)
+            why = self._first(seat)
+            if why is not None:
+                yield Wait(ref, *why)
+                continue
+            self._take(folder, ports, Kept("", ref, folder, ports, "running", seat=seat))
             yield Start(ref, ports)
 
     def _not_now(self, ref: Ref, kept: Kept | None, folder: str) -> tuple[str, str] | None:
@@ -268,15 +308,27 @@ class _Hands:
         refused = self._room.refused.get(ref)
         if refused is not None and self._now_ms < refused.until_ms:
             return "refused", f"{clip(refused.why, WHY_MAX)}; again after {utc(refused.until_ms)}"
-        return self._held(ref) or self._kept_folder(folder) or self._folder(folder) or self._slot()
+        held = self._held(ref, self._quota.seat_of(ref.project))
+        return held or self._kept_folder(folder) or self._folder(folder) or self._slot()
 
-    def _held(self, ref: Ref) -> tuple[str, str] | None:
+    def _held(self, ref: Ref, seat: Seat) -> tuple[str, str] | None:
+        return self._paused(ref) or self._quota.against(seat, self._now_ms)
+
+    def _paused(self, ref: Ref) -> tuple[str, str] | None:
         if self._room.pauses(ref):
             return "paused", "paused by hand" + ("" if "" in self._room.paused else " here")
-        until_ms = self._quota.held_until_ms
-        if until_ms is not None and self._now_ms < until_ms:
-            return "held", f"{self._quota.why} until {utc(until_ms)}"
         return None
+
+    def _first(self, seat: Seat) -> tuple[str, str] | None:
+        """What comes before an agent that has all else: the quota is read, and after the time of a
+        hold one session tries the account for all."""
+        if self._quota.stale and self._quota.needed_by(seat):
+            self.reads = True
+            return "quota", "the quota is read first"
+        return tries_first(self._quota, seat, self._asking)
+
+    def _seat(self, one: Kept) -> Seat:
+        return _seat_of(one, self._quota)
 
     def _kept_folder(self, folder: str) -> tuple[str, str] | None:
         for one in self._sessions:
@@ -305,6 +357,7 @@ class _Hands:
         self._taken.append(ports)
         self._running[folder] = one
         self._worked[one.ref] = one
+        self._asking.append(one)
 
 
 def _has_lost(row: Ticket | None, one: Kept) -> bool:

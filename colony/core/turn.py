@@ -162,3 +162,5 @@ class Step:
     kind: Literal["text", "call", "result"]
     text: str
     tool: str = ""
+    by_program: bool = False
+    """The agent's program said it, not the model: an error in the form of an answer."""

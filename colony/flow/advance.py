@@ -35,6 +35,7 @@ from colony.core.session import (
     TellPark,
     Validate,
     Wait,
+    answered,
     effect_done,
     next_step,
     park_changed,
@@ -47,7 +48,7 @@ from colony.core.ticket import History
 from colony.errors import ColonyError, NotFound
 from colony.flow import parking, posting, telling
 from colony.flow.answers import validated, without
-from colony.flow.assignment import Since, controller_run, settled_run, worker_run
+from colony.flow.assignment import Since, controller_run, paid_by, settled_run, worker_run
 from colony.flow.bench import Bench
 from colony.flow.briefing import Wanted, gather
 from colony.flow.evidence import BRIEF, Spoiled, judged_of, report_of
@@ -284,15 +285,14 @@ class Session:
             self.regain()
             return
         place, facts = self.bench.place, self.facts
-        conversation = step.resumes or self.bench.chance.uuid4()
-        resumes = bool(step.resumes)
-        facts = part_started(facts, step.kind, conversation, self._now_ms(), resumes=resumes)
+        talk, resumes = step.resumes or self.bench.chance.uuid4(), bool(step.resumes)
+        facts = part_started(facts, step.kind, talk, self._now_ms(), resumes=resumes)
         part = facts.parts[-1]
         if step.kind == "check":
             run = controller_run(self.bench, facts, part, report_of(self.bench, self.facts))
         else:
             run = worker_run(self.bench, facts, part, self._since(part))
-        self.save(facts)
+        self.save(paid_by(facts, run, place.environ))
         if part.kind in ("finalize", "fix"):
             self.bench.emit(telling.finalize(facts, part))
         if (anew := telling.anew(facts, part)) is not None:
@@ -327,6 +327,8 @@ class Session:
 
     def _show(self, part: PartFacts, follower: Follower) -> None:
         follower.look()
+        if follower.answered and not self.facts.parts[-1].answered:
+            self.save(answered(self.facts))
         self.news.looked(self.facts, follower)
         elapsed_s = max(0, self._now_ms() - part.started_ms) // 1000
         what = f"{self.facts.ticket} {part.kind}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal
@@ -18,7 +19,7 @@ from colony.core.endings import refusal_of
 from colony.core.lines import Json
 from colony.core.people import NOBODY, People
 from colony.core.report import Report
-from colony.core.session import Facts, PartFacts, Runner
+from colony.core.session import Facts, PartFacts, Runner, on_account
 from colony.core.ticket import Event
 from colony.core.transcript import transcript_of_parts
 from colony.flow.bench import Bench
@@ -119,6 +120,11 @@ def _title(part: PartFacts) -> str:
             return "the step that had the report put right"
         case _:
             return "the worker, going on after a pause" if part.resumes else "the worker"
+
+
+def paid_by(facts: Facts, run: PartRun, environ: Mapping[str, str]) -> Facts:
+    """The facts with the account that the newest part, which is this run, will use."""
+    return on_account(facts, run.agent.account(environ), run.agent.login_mark(environ))
 
 
 def settled_run(bench: Bench, facts: Facts, part: PartFacts) -> PartRun:

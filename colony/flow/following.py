@@ -84,6 +84,8 @@ class Follower:
         self.last = ""
         """The last call, or what the agent said last."""
         self.last_call = ""
+        self.answered = False
+        """The model said or did something; what its program says in its place is no answer."""
 
     def look(self) -> None:
         try:
@@ -93,6 +95,7 @@ class Follower:
         for step in self._agent.steps(lines):
             if step.kind == "result":
                 continue
+            self.answered = self.answered or not step.by_program
             calls = step.kind == "call"
             said = masked(f"{step.tool} {step.text}" if calls else step.text, self._secrets)
             self.last = clip(said, LAST_MAX)

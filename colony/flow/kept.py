@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from colony.core.account import asks
+from colony.core.allowance import seat_of
 from colony.core.going_on import stand_of
-from colony.core.plan import Kept, Quota
+from colony.core.plan import Kept
 from colony.core.session import Facts, Parked, Rest, next_step, phase_of
 from colony.flow.runs import facts_of, not_ended
 from colony.flow.work import only_posts
@@ -20,7 +22,7 @@ AGAIN_MS: Final = (0, 60_000, 300_000, 900_000)
 """Pause before a session is taken up again after the first failed try, the second, and so on."""
 
 HOLDS: Final = frozenset({"limit", "provider", "login"})
-"""Why a park holds the account, and with it every other start of this host."""
+"""Why a session is parked by its account, and goes on when that allows it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,6 @@ class Sessions:
     """One look at the run folders."""
 
     kept: tuple[Kept, ...]
-    quota: Quota
     unreadable: tuple[str, ...]
     """Run folders that say nothing of use, and why."""
     unread: frozenset[str] = frozenset()
@@ -59,7 +60,7 @@ def sessions_in(
 ) -> Sessions:
     """Whoever holds the folder, whatever this host was called when the session began. `ordered`: a
     person wants something of them, so they are taken up at once."""
-    kept, unread, held = [], {}, Quota()
+    kept, unread = [], {}
     for folder in not_ended(runs):
         facts = facts_of(folder)
         if isinstance(facts, Garbage):
@@ -71,44 +72,38 @@ def sessions_in(
         tried = tries.get(facts.session)
         if facts.session in ordered and not running:
             one = _due(one, 0, "a person asked for it")
-        elif tried is not None and tried.due_ms > one.due_ms:
+        elif tried is not None and (one.awaits or tried.due_ms > one.due_ms):
             one = _due(one, tried.due_ms, f"try {tried.count} failed")
         kept.append(one)
-        held = _holding(held, facts, now_ms)
     kept.sort(key=lambda one: one.session)
-    return Sessions(tuple(kept), held, tuple(unread.values()), frozenset(unread))
+    return Sessions(tuple(kept), tuple(unread.values()), frozenset(unread))
 
 
 def _kept(facts: Facts, now_ms: int, *, running: bool) -> Kept:
     folder = os.path.realpath(facts.setup.folder)
+    one = Kept(
+        facts.session, facts.ticket, folder, facts.setup.ports, "running", seat=seat_of(facts)
+    )
     if running:
-        return Kept(facts.session, facts.ticket, folder, facts.setup.ports, "running")
+        answered, since_ms = asks(facts)
+        return replace(one, answered=answered, asked_ms=since_ms)
     step = None if facts.occasion is not None else next_step(facts, now_ms)
     why = stand_of(facts, facts.host, now_ms, running=False).text
     park = facts.parked
     if isinstance(step, Rest):
-        return Kept(facts.session, facts.ticket, folder, facts.setup.ports, "resting", why=why)
+        return replace(one, state="resting", why=why)
     if isinstance(step, Parked) or (park is not None and facts.occasion is None):
         due_ms = park.resume_ms if park is not None else 0
-        ports = facts.setup.ports
-        checks = facts.report is not None and facts.report.valid
-        return Kept(
-            facts.session, facts.ticket, folder, ports, "parked", due_ms, why, checks=checks
-        )
-    posts = only_posts(facts)
-    return Kept(facts.session, facts.ticket, folder, facts.setup.ports, "left", 0, why, posts)
+        awaits = park is not None and park.reason in HOLDS
+        wanted = park is not None and park.wanted
+        parked = replace(one, state="parked", due_ms=due_ms, why=why, awaits=awaits, wanted=wanted)
+        return replace(parked, checks=_checks(facts))
+    return replace(one, state="left", why=why, posts=only_posts(facts))
+
+
+def _checks(facts: Facts) -> bool:
+    return facts.report is not None and facts.report.valid
 
 
 def _due(one: Kept, due_ms: int, why: str) -> Kept:
-    return replace(one, due_ms=due_ms, why=why)
-
-
-def _holding(held: Quota, facts: Facts, now_ms: int) -> Quota:
-    """The account's hold: of the parks that the account is the reason of, the longest."""
-    park = facts.parked
-    if park is None or park.reason not in HOLDS or park.resume_ms <= now_ms:
-        return held
-    if held.held_until_ms is not None and held.held_until_ms >= park.resume_ms:
-        return held
-    word = {"limit": "usage limit reached", "provider": "the provider is away"}.get(park.reason)
-    return Quota(park.resume_ms, word or "the coding agent is not logged in")
+    return replace(one, due_ms=due_ms, why=why, awaits=False)

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+from colony.core.allowance import ANYTHING, Quota
 from colony.core.brake import Brake, Braked, Look, brake
 from colony.core.iteration import Begun, Iteration, line
 from colony.core.lines import Line, clip
-from colony.core.markers import utc
 from colony.core.pick import Unready
 from colony.core.plan import (
     Action,
@@ -22,7 +22,7 @@ from colony.core.plan import (
     Expire,
     Kept,
     PlanSettings,
-    Quota,
+    Probe,
     Resume,
     Room,
     Start,
@@ -43,6 +43,7 @@ from colony.flow.kept import Sessions, sessions_in
 from colony.flow.ladder import StopLadder
 from colony.flow.leases import expire
 from colony.flow.looking import Watch
+from colony.flow.meter import NO_ACCOUNT, AccountSettings, Meter
 from colony.flow.observe import Viewpoint
 from colony.flow.supervise import Supervisor
 from colony.host.chance import Chance
@@ -70,6 +71,7 @@ class LoopSettings:
     inbox: str
     folders: Mapping[str, str]
     """Project -> dev folder here, all links resolved."""
+    account: AccountSettings = NO_ACCOUNT
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +115,16 @@ class Loop:
         self._backoff = BackOff()
         self._asked: frozenset[Unready] = frozenset()
         self._told: frozenset[str] = frozenset()
-        self._held_until_ms: int | None = None
+        self._meter = Meter(bench.runs, bench.clock)
+        self._open: _Did | None = None
+        """The iteration whose starts wait for the quota to be read: it goes on then."""
+        self._begun: set[str] = set()
+        """Sessions that were begun or taken up here."""
         self._waited: list[Wait] = []
         self._ladder = StopLadder(
             bench.signals, supervisor, bench.clock, lambda text: self._say("run", text)
         )
+        self._once = False
         self._next_s = 0.0
         """When the next iteration is due, on the boot clock."""
 
@@ -130,21 +137,23 @@ class Loop:
         if once:
             # From cron no loop remembers the last look: in a crowd of dead leases it is one a look.
             self._brake = Brake(slow=True)
+        self._once = once
         try:
-            begun = self.iterate()
-            while not self._over(begun if once else None):
+            self.iterate()
+            while not self._over(once=once):
                 self._rest(once=once)
         finally:
             self._bench.notify.stopping()
+            self._meter.drop()
             self._supervisor.leave()
         self._say("run.stopped", "— nothing of it runs any more" if not once else "— one iteration")
 
-    def _over(self, begun: frozenset[str] | None) -> bool:
-        """`begun`: the sessions of the one iteration that is to be done."""
+    def _over(self, *, once: bool) -> bool:
+        """`once`: one iteration is to be done, and what it began."""
         self._collect()
         members = {one.session for one in self._supervisor.members}
-        if begun is not None:
-            return not (members & begun)
+        if once:
+            return self._open is None and not (members & self._begun)
         return self._bench.signals.count > 0 and not members
 
     def _rest(self, *, once: bool) -> None:
@@ -154,22 +163,34 @@ class Loop:
             self._mind_signals()
             left_s = self._next_s - bench.clock.boot_s()
             watchdog_s = bench.notify.due_in(bench.clock.boot_s())
-            slice_s = left_s if watchdog_s is None else min(left_s, watchdog_s)
+            reading_s = self._meter.due_in(bench.clock.boot_s())
+            slice_s = min(each for each in (left_s, watchdog_s, reading_s) if each is not None)
             if self._bench.signals.count:
                 slice_s = min(max(slice_s, 0.0), self._until_parking_s())
-            ended = bench.signals.wait_for(max(0.0, slice_s), self._supervisor.pidfds)
+            pidfds = (*self._supervisor.pidfds, *self._meter.pidfds)
+            ended = bench.signals.wait_for(max(0.0, slice_s), pidfds)
             bench.notify.beat(bench.clock.boot_s())
-            if ended or self._ladder.unheard or bench.signals.reads_again:
+            if ended or self._ladder.unheard or bench.signals.reads_again or self._hear():
                 break
             if bench.clock.boot_s() >= self._next_s or self._until_parking_s() <= 0:
                 break
         self._mind_signals()
         if ended:
             self._collect()
-        if once or bench.signals.count:
+        heard = self._hear()
+        if bench.signals.count:
+            self._meter.drop()
+            self._open = None
+        if bench.signals.count or (once and not heard):
             self._next_s = bench.clock.boot_s() + self._settings.interval_s
             return
         self.iterate()
+
+    def _hear(self) -> bool:
+        """What the quota call told; the iteration that waits for it goes on."""
+        for said in self._meter.collect():
+            self._bench.emit(said)
+        return self._open is not None and not self._meter.reading
 
     def _mind_signals(self) -> None:
         """The stop ladder, and what is to be read again."""
@@ -194,40 +215,54 @@ class Loop:
     # --- one iteration -----------------------------------------------------------------------
 
     def iterate(self) -> frozenset[str]:
-        """Look, plan, act, say so; the sessions that were begun or taken up."""
-        bench, did = self._bench, _Did()
-        self._number += 1
+        """Look, plan, act, say so; the sessions that were begun or taken up.
+
+        Where starts wait for the quota to be read, the iteration goes on when it is, and is said
+        then.
+        """
+        bench, did = self._bench, self._open or _Did()
+        if self._open is None:
+            self._number += 1
+        did.waiting.clear()
         self._next_s = bench.clock.boot_s() + self._settings.interval_s
         self._collect()
         try:
             sessions = self._sessions()
+            quota = self._meter.look(self._settings.account)
         except ColonyError as error:
             # Who cannot see the sessions must begin nothing beside them.
             if self._number == 1:
                 raise
             did.notes.append(clip(error.line, 160))
-            self._tell(did)
+            self._tell(did, ANYTHING)
             return frozenset()
         for one in self._supervisor.adopt(sessions.kept):
             did.notes.append(f"adopted {one.ref} ({one.session})")
         sessions = replace(sessions, kept=self._supervisor.with_members(sessions.kept))
         survey = self._survey(did)
-        quota = self._quota(sessions.quota)
-        if survey is not None:
-            for action in self._plan(survey, sessions, quota, did):
-                if bench.signals.count:
-                    break
-                self._act(action, sessions.kept, did)
-        self._wake_in_time(sessions.kept)
-        self._tell(did)
-        return frozenset(each.session for each in (*did.started, *did.resumed))
+        for said in self._meter.say(self._settings.account, quota):
+            bench.emit(said)
+        actions = self._plan(survey, sessions, quota, did) if survey is not None else ()
+        for action in actions:
+            if bench.signals.count:
+                break
+            self._act(action, sessions.kept, did)
+        self._wake_in_time(sessions.kept, quota)
+        begun = frozenset(each.session for each in (*did.started, *did.resumed))
+        self._begun |= begun
+        if Probe() not in actions:
+            self._tell(did, quota)
+            return begun
+        self._open = did
+        # Where it could not even be asked, there is nothing to wait for.
+        return begun if self._meter.reading else self.iterate()
 
     def plan_only(self) -> tuple[Action, ...]:
         """What an iteration would do now; nothing is written, started or adopted."""
         did = _Did()
         sessions = self._sessions()
         survey = self._watch.survey(self._settings.view)
-        return self._plan(survey, sessions, sessions.quota, did)
+        return self._plan(survey, sessions, self._meter.look(self._settings.account), did)
 
     def _sessions(self) -> Sessions:
         bench = self._bench
@@ -247,17 +282,6 @@ class Loop:
         except ColonyError as error:
             did.notes.append(f"the tracker does not answer: {clip(error.line, 160)}")
             return None
-
-    def _quota(self, quota: Quota) -> Quota:
-        """The account's hold is said once when it begins, and once when it is over."""
-        until_ms = quota.held_until_ms
-        before_ms, self._held_until_ms = self._held_until_ms, until_ms
-        if until_ms is not None and (before_ms is None or until_ms > before_ms):
-            word = "starts paused" if before_ms is None else "the pause is extended"
-            self._say("limit", f"{quota.why} — {word} until {utc(until_ms)}")
-        elif until_ms is None and before_ms is not None:
-            self._say("limit", f"resumed — the pause until {utc(before_ms)} is over")
-        return quota
 
     def _plan(
         self, survey: Survey, sessions: Sessions, quota: Quota, did: _Did
@@ -310,6 +334,8 @@ class Loop:
                     did.resumed.append(Begun(ref, session, ports))
                 case Start(ref, ports):
                     self._start(ref, ports, did)
+                case Probe():
+                    self._meter.begin(self._settings.account)
                 case Wait():
                     did.waiting.append(action)
         except NotFound:
@@ -342,17 +368,21 @@ class Loop:
                 self._bench.emit(told)
         self._asked |= {unready}
 
-    def _wake_in_time(self, kept: tuple[Kept, ...]) -> None:
+    def _wake_in_time(self, kept: tuple[Kept, ...], quota: Quota) -> None:
         """The next iteration is no later than the end of a pause."""
         now_ms, now_s = self._bench.clock.wall_ms(), self._bench.clock.boot_s()
         due = [
             one.due_ms for one in kept if one.state in ("parked", "left") and one.due_ms > now_ms
         ]
+        held_ms = quota.wake_ms(now_ms)
+        due += [held_ms] if held_ms is not None else []
         if due:
             due_s = now_s + max(LEAST_S, (min(due) - now_ms) / 1000)
             self._next_s = min(self._next_s, due_s)
 
-    def _tell(self, did: _Did) -> None:
+    def _tell(self, did: _Did, quota: Quota) -> None:
+        self._open = None
+        self._meter.over()
         done = Iteration(
             number=self._number,
             at_ms=self._bench.clock.wall_ms(),
@@ -364,11 +394,13 @@ class Loop:
             kept=did.kept,
             waiting=did.waiting,
             as_before=bool(did.waiting) and did.waiting == self._waited,
-            notes=did.notes,
+            notes=tuple(dict.fromkeys(did.notes)),
+            quota=quota,
         )
         self._waited = did.waiting
         said = line(done)
-        self._bench.emit(said)
+        if self._once or not done.silent:
+            self._bench.emit(said)
         self._bench.notify.status(said.as_text())
 
     # --- what has ended ----------------------------------------------------------------------

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from signal import Signals
 from typing import Final
@@ -110,7 +110,12 @@ class Supervisor:
             on_disk = found.get(one.session)
             ports = one.ports or (on_disk.ports if on_disk is not None else NO_PORTS)
             running = Kept(one.session, one.ref, one.folder, ports, "running")
-            found[one.session] = running
+            if on_disk is not None:
+                seat, runs = on_disk.seat, on_disk.state == "running"
+                answered, asked_ms = runs and on_disk.answered, on_disk.asked_ms if runs else None
+                running = replace(running, seat=seat, answered=answered, asked_ms=asked_ms)
+            # Without ports it runs no agent, and asks for nothing.
+            found[one.session] = replace(running, answered=running.answered or one.ports is None)
         return tuple(found[session] for session in sorted(found))
 
     def gone(self) -> Iterator[Gone]:

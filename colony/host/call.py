@@ -64,7 +64,7 @@ def call(
         try:
             timed_out = not _follow(process, (out, err), clock.boot_s() + timeout_s, clock)
         finally:
-            _end(process)
+            end(process)
         for output in (out, err):
             output.drain()
         code = process.returncode
@@ -121,7 +121,7 @@ def _follow(
             os.close(ended)
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def end(process: subprocess.Popen[bytes]) -> None:
     """SIGTERM asks the reaper to kill everything; SIGKILL is for a reaper that cannot."""
     if process.poll() is None:
         process.terminate()

@@ -134,7 +134,7 @@ def test_a_refused_start_keeps_nobody_else_waiting(at: Scene) -> None:
     at.go()
     at.stage.ticket("bank")
     at.stage.ticket()
-    loop = at.run(COLONY_CLAUDE="/no/such/claude")
+    loop = at.run(COLONY_CLAUDE="/no/such/claude", ANTHROPIC_API_KEY="a key")
     loop.says("started bank#1", "SESSION END bank#1", "not started: ")
     at.in_review(CART)
     assert loop.out.read_text().count("started bank#1") == 1

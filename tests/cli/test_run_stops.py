@@ -96,14 +96,15 @@ def test_an_adopted_session_is_parked(at: Scene) -> None:
 def test_a_usage_limit(at: Scene) -> None:
     at.stage.register("bank")
     at.stage.ticket()
-    at.stage.script(work=[{"limit": "five_hour", "reset_in": 1000}], resume=[answer()])
+    limited = [{"limit": "five_hour", "reset_in": 1000}]
+    at.stage.script(work=limited, resume=[answer()], account="anna")
     loop = at.run("--parallel", "2")
     loop.says("· parked until ", "LIMIT: usage limit reached")
     at.stage.ticket("bank")
-    loop.says("bank#1 (usage limit reached until ")
+    assert "wait bank#1: usage limit reached until " in at.stage("run", "--dry-run").out
     assert loop.out.read_text().count("LIMIT:") == 1, "it is said once"
     session = at.stage.run.name
-    at.stage.script(work=[answer()], resume=[answer()])
+    at.stage.script(work=[answer()], resume=[answer()], account="anna")
     assert at.stage("resume", session).code == 0
     loop.says("LIMIT: resumed", f"resumed shop#1 ({session}")
     at.in_review(CART, BANK)

@@ -111,6 +111,7 @@ FIXTURES = {
     "usage-api-key.json": (0, "no report"),
     "usage-oauth-token.json": (0, "no report"),
     "usage-stored-login-unreachable.json": (0, "no report"),
+    "usage-stored-login.json": (0, "no report"),
 }
 """File -> (exit code as seen, ending)."""
 

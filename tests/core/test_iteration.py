@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any, Final
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from colony.core.iteration import NAMED_MAX, TOLD_MAX, Begun, Iteration, line
-from colony.core.plan import Wait
+from colony.core.account import Hold
+from colony.core.allowance import Quota
+from colony.core.iteration import NAMED_MAX, TOLD_MAX, Begun, Iteration, line, planned
+from colony.core.plan import Probe, Wait
+from colony.core.quota import Gauge, Level, Levels
+from colony.core.spending import Spent
 from colony.core.ticket import Ref
 
 AT_MS = 1_000_000_000_000
@@ -86,3 +92,47 @@ def test_no_name_makes_it_two_lines_or_endless(words: str) -> None:
     text = line(done).as_text()
     assert len(text.splitlines()) == 1
     assert len(text) < 5 * TOLD_MAX
+
+
+# --- the account ---------------------------------------------------------------------------------
+
+HELD: Final = Hold("limit", AT_MS + 1, AT_MS + 1, AT_MS - 1, S1, SHOP)
+READ: Final = Gauge("asked", Levels(Level(5, AT_MS + 60_000, AT_MS), Level(41, None, AT_MS)))
+
+
+def test_quota_and_the_days_money_come_first() -> None:
+    quota = Quota(gauge=READ, spent=Spent(12.3, 20.0, AT_MS))
+    said = line(replace(IDLE, quota=quota))
+    assert said.text.startswith(
+        "4 2001-09-09 01:46 UTC · quota 5% of 5 h (resets 2001-09-09 01:47 UTC), week 41%"
+        " < reserve 70% · $12.30 of $20.00 today · running "
+    )
+    assert said.facts["quota"] == READ.facts
+    assert said.facts["day"] == {"spentUsd": 12.3, "limitUsd": 20.0}
+
+
+@pytest.mark.parametrize(
+    ("facts", "silent"),
+    [
+        ({}, True),
+        ({"waiting": [Wait(SHOP, "held", "usage limit reached")]}, True),
+        ({"started": [Begun(SHOP, S1, None)]}, False),
+        ({"resumed": [Begun(SHOP, S1, None)]}, False),
+        ({"expired": ["shop#1"]}, False),
+        ({"kept": ["shop#1"]}, False),
+        ({"notes": ["the tracker does not answer"]}, False),
+        ({"at_ms": AT_MS + 1}, False),
+        ({"quota": Quota(holds=(replace(HELD, model="opus"),))}, False),
+        ({"quota": Quota(gauge=READ)}, False),
+    ],
+)
+def test_while_the_account_is_held_only_what_happens_is_said(
+    facts: dict[str, Any], silent: bool
+) -> None:
+    idle = replace(IDLE, quota=Quota(holds=(HELD,)))
+    assert replace(idle, **facts).silent is silent
+
+
+def test_a_look_at_the_quota_is_an_action_like_others() -> None:
+    [told] = planned((Probe(),))
+    assert (told.text, told.facts) == ("read the quota", {"action": "probe"})

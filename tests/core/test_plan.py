@@ -10,6 +10,8 @@ from histories import HOST, PEOPLE, S1, S2, S3, SHOP, make_survey, make_ticket, 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from colony.core.account import Hold
+from colony.core.allowance import Quota, Seat
 from colony.core.eligible import Ready, judge
 from colony.core.iteration import Iteration, line
 from colony.core.pick import Unready, pick
@@ -19,7 +21,7 @@ from colony.core.plan import (
     Expire,
     Kept,
     PlanSettings,
-    Quota,
+    Probe,
     Refusal,
     Resume,
     Room,
@@ -29,6 +31,8 @@ from colony.core.plan import (
     is_silent,
     plan,
 )
+from colony.core.quota import Gauge, Level, Levels
+from colony.core.spending import Spent
 from colony.core.survey import Survey
 from colony.core.ticket import STATES, LeaseView, Ref, Ticket
 
@@ -40,6 +44,23 @@ REGISTRY: Final = {name: replace(SHOP, name=name) for name in PROJECTS}
 KNOWN: Final = {"registry": REGISTRY, "people": dict.fromkeys(PROJECTS, PEOPLE)}
 FOLDERS: Final = {name: f"/srv/{name}" for name in PROJECTS}
 """Each project has a folder of its own."""
+SEATS: Final = {name: Seat("claude", "sonnet") for name in PROJECTS}
+MINUTE: Final = 60_000
+FULL: Final = Gauge("asked", Levels(Level(75, NOW + MINUTE, NOW), Level(5, None, NOW)))
+
+
+def account(**facts: Any) -> Quota:
+    """What an account allows that every project needs."""
+    return Quota(**{"agents": frozenset({"claude"}), "seats": SEATS, **facts})
+
+
+def hold(until_ms: int, kind: Any = "limit", model: str = "", **facts: Any) -> Hold:
+    values = {"try_ms": until_ms, "failed_ms": NOW - 2 * MINUTE, "session": S3, **facts}
+    return Hold(kind, until_ms, ref=Ref("till", 9), model=model, **values)
+
+
+def held(until_ms: int, **facts: Any) -> Quota:
+    return account(holds=(hold(until_ms, **facts),))
 
 
 def room(**facts: Any) -> Room:
@@ -113,8 +134,19 @@ def test_starts_are_by_priority_then_age_on_the_lowest_ports() -> None:
             "refused",
             "no sandbox; again after 2001-09-09 01:47 UTC",
         ),
-        ({"quota": Quota(NOW + 60_000, "usage limit reached")}, "held",
+        ({"quota": held(NOW + 60_000)}, "held",
          "usage limit reached until 2001-09-09 01:47 UTC"),
+        ({"quota": held(NOW + 60_000, kind="login")}, "held",
+         "the coding agent is not logged in until 2001-09-09 01:47 UTC"),
+        ({"quota": held(NOW + 60_000, kind="model", model="sonnet")}, "held",
+         "the model is not to be had (sonnet) until 2001-09-09 01:47 UTC"),
+        ({"quota": account(gauge=FULL)}, "quota",
+         "5 h 75% ≥ reserve 70% until 2001-09-09 01:47 UTC"),
+        ({"quota": account(stale=True)}, "quota", "the quota is read first"),
+        ({"quota": Quota(spent=Spent(20.1, 20.0, NOW + 60_000))}, "day",
+         "$20.10 of $20.00 today until 2001-09-09 01:47 UTC"),
+        ({"quota": held(NOW), "kept": (session("running", 1, "till"),)}, "tries",
+         f"{S1} tries first: usage limit reached before"),
         ({"kept": (session("left", 2, due_ms=NOW + 1),)}, "folder",
          f"session {S1} is left in its folder"),
         ({"kept": (session("running", 2),)}, "folder", "shop#2 is worked on in its folder"),
@@ -138,7 +170,38 @@ def test_why_an_eligible_ticket_is_not_started(
     [
         {"paused": frozenset({"till"})},
         {"refused": {Ref("shop", 1): Refusal(NOW, "no sandbox")}},
-        {"quota": Quota(NOW, "usage limit reached")},
+        {"quota": held(NOW)},
+        {"quota": held(NOW + 1, try_ms=NOW)},
+        {"quota": held(NOW + 1, kind="model", model="opus")},
+        {"quota": replace(held(NOW + 1), agents=frozenset())},
+        {"quota": replace(held(NOW + 1), seats={})},
+        {"quota": account(gauge=FULL, agents=frozenset())},
+        {"quota": account(stale=True, agents=frozenset())},
+        {"quota": Quota(spent=Spent(19.9, 20.0, NOW + 60_000))},
+        {
+            "quota": held(NOW),
+            "kept": (session("running", 1, "till", answered=True, ports=(8710, 8719)),),
+        },
+        {
+            "quota": held(NOW),
+            "kept": (session("running", 1, "till", posts=True, ports=(8710, 8719)),),
+        },
+        {
+            "quota": held(NOW),
+            "kept": (
+                session("running", 1, "till", ports=(8710, 8719), asked_ms=NOW - 2 * MINUTE - 1),
+            ),
+        },
+        {
+            "quota": held(NOW),
+            "kept": (session("running", 1, "till", ports=(8710, 8719), seat=Seat("stand-in")),),
+        },
+        {
+            "quota": held(NOW, kind="model", model="sonnet"),
+            "kept": (
+                session("running", 1, "till", ports=(8710, 8719), seat=Seat("claude", "opus")),
+            ),
+        },
         {"kept": (session("resting", 1),)},
         {"kept": (session("left", 2, posts=True, due_ms=NOW + 1),)},
         {"kept": (session("running", 1, "till", ports=(8710, 8719)),)},
@@ -208,13 +271,22 @@ def test_when_it_stops_nothing_is_done() -> None:
         (session("left", due_ms=NOW + 1), {}, "backoff"),
         (session("left", due_ms=NOW + 1, posts=True), {}, "backoff"),
         (session("left"), {"paused": frozenset({"shop"})}, "paused"),
-        (session("left"), {"quota": Quota(NOW + 1, "usage limit reached")}, "held"),
+        (session("left"), {"quota": held(NOW + 1)}, "held"),
+        (session("left"), {"quota": account(stale=True)}, "quota"),
+        (session("left"), {"quota": Quota(spent=Spent(1.0, 1.0, NOW + 1))}, "day"),
+        (session("parked", awaits=True), {"quota": held(NOW + 1)}, "parked"),
+        (session("parked", awaits=True, due_ms=NOW + 1), {"quota": Quota()}, "parked"),
+        (
+            session("parked", seat=Seat("claude", "opus")),
+            {"quota": held(NOW + 1, kind="model", model="opus")},
+            "held",
+        ),
         (session("left"), {"settings": replace(SETTINGS, parallel=0)}, "slots"),
         (session("left"), {"blocked": ((8700, 8729),)}, "ports"),
     ],
 )
 def test_why_a_session_does_not_go_on(one: Kept, facts: dict[str, Any], code: str) -> None:
-    [wait] = planned(leased(), kept=(one,), **facts)
+    [wait] = [each for each in planned(leased(), kept=(one,), **facts) if each != Probe()]
     assert isinstance(wait, Wait)
     assert (wait.ref, wait.code, wait.session) == (one.ref, code, S1)
 
@@ -240,7 +312,7 @@ def test_an_outbox_needs_no_agent_no_slot_and_no_folder(row: Ticket) -> None:
         row,
         kept=(one, session("running", 2, session=S3)),
         settings=replace(SETTINGS, parallel=0),
-        quota=Quota(NOW + 1, "usage limit reached"),
+        quota=replace(held(NOW + 1), stale=True, gauge=FULL, spent=Spent(1.0, 1.0, NOW + 1)),
         paused=frozenset({""}),
         blocked=((8700, 8729),),
         expiries=0,
@@ -290,6 +362,100 @@ def test_one_that_only_posts_does_not_hold_up_the_session_that_works_on_the_tick
     late = session("running", posts=True)
     other = session("left", session=S2)
     assert planned(leased(by=S2), kept=(late, other)) == (Resume(S2, Ref("shop", 1), (8710, 8719)),)
+
+
+# --- the account ---------------------------------------------------------------------------------
+
+WIDE: Final = PlanSettings(5, (8700, 8799), 10)
+
+
+def many() -> tuple[Ticket, ...]:
+    return tuple(make_ticket(1, name) for name in PROJECTS)
+
+
+def test_after_a_hold_one_goes_first_and_the_others_wait() -> None:
+    assert [type(each) for each in planned(*many(), settings=WIDE)] == [Start] * 3
+    actions = planned(*many(), settings=WIDE, quota=held(NOW))
+    assert actions == (
+        Start(Ref("shop", 1), (8700, 8709)),
+        Wait(Ref("site", 1), "tries", "shop#1 tries first: usage limit reached before"),
+        Wait(Ref("till", 1), "tries", "shop#1 tries first: usage limit reached before"),
+    )
+
+
+def test_what_was_parked_goes_before_what_is_new_and_goes_alone() -> None:
+    kept = (
+        session("parked", awaits=True, due_ms=NOW + 9 * MINUTE),
+        session("parked", 1, "till", session=S2, awaits=True),
+    )
+    rows = (leased(), leased(1, "till", by=S2), make_ticket(1, "site"))
+    first, *others = planned(*rows, kept=kept, settings=WIDE, quota=held(NOW))
+    assert first == Resume(S1, Ref("shop", 1), (8700, 8709))
+    assert [(type(each), each.code) for each in others if isinstance(each, Wait)] == [
+        (Wait, "tries"),
+        (Wait, "tries"),
+    ]
+
+
+def test_what_its_account_parked_goes_on_as_soon_as_that_is_free() -> None:
+    one = session("parked", awaits=True, due_ms=NOW + 9 * MINUTE)
+    assert planned(leased(), kept=(one,), quota=account()) == (
+        Resume(S1, Ref("shop", 1), (8700, 8709)),
+    )
+    by_hand = session("parked", due_ms=NOW + 9 * MINUTE)
+    [wait] = planned(leased(), kept=(by_hand,), quota=account())
+    assert isinstance(wait, Wait)
+
+
+def test_what_a_person_wants_goes_on_whatever_holds_its_account() -> None:
+    one = session("parked", awaits=True, wanted=True, due_ms=NOW)
+    goes = (Resume(S1, Ref("shop", 1), (8700, 8709)),)
+    day = Quota(spent=Spent(1.0, 1.0, NOW + 1))
+    for quota in (held(NOW + 1), account(stale=True), account(gauge=FULL), day):
+        assert planned(leased(), kept=(one,), quota=quota) == goes
+    [wait] = planned(leased(), kept=(one,), quota=held(NOW + 1), paused=frozenset({""}))
+    assert isinstance(wait, Wait)
+
+
+def test_a_model_that_is_tried_keeps_only_its_own_waiting() -> None:
+    quota = replace(
+        held(NOW, kind="model", model="opus"),
+        seats={"shop": Seat("claude", "opus"), "till": Seat("claude", "opus"), "site": Seat("c")},
+    )
+    actions = planned(*many(), settings=WIDE, quota=quota)
+    assert [type(each) for each in actions] == [Start, Start, Wait]
+    assert codes(actions) == ["tries"]
+
+
+def test_the_quota_is_read_only_where_something_would_begin() -> None:
+    stale = account(stale=True)
+    rows = (make_ticket(), make_ticket(2))
+    actions = planned(*rows, quota=stale)
+    assert actions[0] == Probe()
+    assert codes(actions) == ["quota", "quota"]
+    for facts in (
+        {"settings": replace(SETTINGS, parallel=0)},
+        {"paused": frozenset({""})},
+        {"blocked": ((8700, 8729),)},
+        {"quota": replace(stale, holds=(hold(NOW + 1),))},
+        {"quota": replace(stale, spent=Spent(1.0, 1.0, NOW + 1))},
+        {"quota": replace(stale, agents=frozenset())},
+    ):
+        assert Probe() not in planned(*rows, **{"quota": stale, **facts})
+    assert Probe() not in planned(quota=stale), "nothing waits"
+    assert Probe() not in planned(quota=stale, kept=(session("left", posts=True),))
+
+
+def test_an_old_reading_holds_nothing_by_itself() -> None:
+    """It is read anew, and only then it counts."""
+    assert Probe() in planned(make_ticket(), quota=account(stale=True, gauge=FULL))
+
+
+def test_when_to_look_again() -> None:
+    quota = replace(held(NOW + 5, try_ms=NOW + 3), spent=Spent(1.0, 1.0, NOW + 9))
+    assert quota.wake_ms(NOW) == NOW + 3
+    assert quota.wake_ms(NOW + 3) == NOW + 9
+    assert account().wake_ms(NOW) is None
 
 
 # --- expiry --------------------------------------------------------------------------------------
@@ -384,8 +550,19 @@ def sessions(draw: st.DrawFn) -> tuple[Kept, ...]:
                 state = "parked"
         posts, checks = draw(st.booleans()) and state == "left", draw(st.booleans())
         due_ms = draw(_MOMENTS)
-        found.append(Kept(name, ref, folder, ports, state, due_ms, "", posts, checks))
+        more = {"awaits": draw(st.booleans()), "answered": draw(st.booleans())}
+        found.append(Kept(name, ref, folder, ports, state, due_ms, "", posts, checks, **more))
     return tuple(found)
+
+
+@st.composite
+def quotas(draw: st.DrawFn) -> Quota:
+    """Some need the account, some do not; it is free, held, or to be tried."""
+    seats = {name: Seat(draw(st.sampled_from(["claude", "stand-in"]))) for name in PROJECTS}
+    kinds = draw(st.sets(st.sampled_from(["limit", "login"])))
+    holds = tuple(hold(draw(_MOMENTS), kind) for kind in sorted(kinds))
+    gauge = draw(st.sampled_from([FULL, Gauge("events"), Gauge("events")]))
+    return account(seats=seats, holds=holds, stale=draw(st.booleans()), gauge=gauge)
 
 
 @st.composite
@@ -397,7 +574,7 @@ def worlds(draw: st.DrawFn) -> tuple[Survey, tuple[Kept, ...], Quota, Room, Plan
         "refused": {ref: Refusal(NOW + 1, "no") for ref in draw(st.sets(_REFS, max_size=2))},
         "expiries": draw(st.sampled_from([None, 0, 1])),
     }
-    quota = Quota(draw(st.none() | _MOMENTS), "held")
+    quota = draw(quotas())
     survey = make_survey(*draw(tickets()), **KNOWN)
     settings = replace(SETTINGS, parallel=draw(st.integers(1, 4)))
     return survey, draw(sessions()), quota, room(**facts), settings
@@ -438,6 +615,31 @@ def test_no_plan_lets_two_meet(world: Any) -> None:
 
 
 @given(world=worlds())
+def test_no_plan_begins_more_than_one_try_on_an_account(world: Any) -> None:
+    survey, kept, quota, _, _ = world
+    actions = plan(*world, NOW)
+    by_name = {one.session: one for one in kept}
+    begun = [each.ref.project for each in actions if isinstance(each, Start)]
+    begun += [
+        by_name[each.session].ref.project
+        for each in actions
+        if isinstance(each, Resume) and each.ports is not None
+    ]
+    mine = [name for name in begun if quota.needed_by(quota.seat_of(name))]
+    asking = [
+        one for one in kept if one.state == "running" and not one.posts and not one.answered
+        and quota.needed_by(quota.seat_of(one.ref.project))
+    ]  # fmt: skip
+    if quota.stale or quota.gauge.against or any(each.until_ms > NOW for each in quota.holds):
+        assert not mine
+    elif quota.holds:
+        assert len(mine) <= (0 if asking else 1)
+    probes = [each for each in actions if isinstance(each, Probe)]
+    assert len(probes) <= (1 if quota.stale else 0)
+    assert survey is world[0]
+
+
+@given(world=worlds())
 def test_no_plan_starts_or_expires_what_it_may_not(world: Any) -> None:
     survey, kept, _, around, _ = world
     rows = {row.ref: row for row in survey.tickets}
@@ -462,7 +664,8 @@ def test_every_eligible_ticket_is_started_or_told_why_not(world: Any) -> None:
         assert actions == ()
         return
     # Of a ticket whose own session goes on or waits, that is said, and once.
-    told = {one.ref for one in kept if one.state in ("parked", "left")}
+    newest = {one.ref: one for one in kept if one.state != "resting"}
+    told = {ref for ref, one in newest.items() if one.state != "running"}
     named = [each.ref for each in actions if isinstance(each, Start)]
     named += [each.ref for each in actions if isinstance(each, Wait) and not each.session]
     eligible = [one.ticket.ref for one in pick(survey).eligible]

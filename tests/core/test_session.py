@@ -37,8 +37,9 @@ from colony.core.session import (
     part_started,
     phase_of,
 )
+from colony.core.session.changes import READINGS_MAX, answered, on_account
 from colony.core.ticket import Ref
-from colony.core.turn import Turn
+from colony.core.turn import Reading, Turn
 
 NOW = 1_800_000_000_000
 RUNNER = Runner("claude", "claude", "sonnet", 120, 3600, "auto")
@@ -220,3 +221,17 @@ def test_cleanup_without_end_fills_no_record() -> None:
 
 def end(total: float | None) -> Ended:
     return Ended(Turn(total_cost_usd=total, turns=3), Exit(code=0), Ending.REPORT, None, NOW)
+
+
+def test_what_a_part_shows_of_its_account_is_kept() -> None:
+    begun = on_account(part_started(LEASED, "work", "u", NOW), "claude anna", "f" * 64)
+    assert begun.parts[0].account == "claude anna"
+    assert begun.parts[0].login_mark == "f" * 64
+    reading = Reading("five_hour", 0.5, NOW)
+    silent = replace(end(0.1), turn=Turn(quota=(reading,) * 30))
+    over = part_ended(begun, 1, silent).parts[0]
+    assert (over.readings, over.answered) == ((reading,) * READINGS_MAX, False)
+    spoke = replace(silent, turn=Turn(models=("sonnet",)))
+    assert part_ended(begun, 1, spoke).parts[0].answered
+    # A part that was killed may have lost the end of its stream.
+    assert part_ended(answered(begun), 1, silent).parts[0].answered

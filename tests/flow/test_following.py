@@ -96,3 +96,19 @@ def test_what_tools_answer_is_not_in_the_tail(tmp_path: Path) -> None:
     tail = Tail()
     Follower(StandIn(), stream, tail=tail).look()
     assert tail.text == "I read it.\n"
+
+
+def test_only_what_the_model_says_is_an_answer(tmp_path: Path) -> None:
+    """An error of the program has the form of an answer; taken for one, it would free an account
+    that has just been refused."""
+    stream = tmp_path / "stream.jsonl"
+    words = {"type": "text", "text": "You've hit your limit"}
+    error = {"type": "assistant", "message": {"model": "<synthetic>", "content": [words]}}
+    stream.write_text(json.dumps(error) + "\n")
+    follower = Follower(StandIn(), stream)
+    follower.look()
+    assert (follower.last, follower.answered) == ("You've hit your limit", False)
+    with stream.open("a") as file:
+        file.write(message(call("Bash", command="ls")))
+    follower.look()
+    assert follower.answered

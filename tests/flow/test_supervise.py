@@ -8,10 +8,12 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from colony.core.allowance import Seat
 from colony.core.endings import Exit
 from colony.core.plan import Kept
 from colony.core.ticket import Ref
@@ -260,3 +262,21 @@ def test_a_stop_reaches_what_is_just_being_started(
     [gone] = [the_end(supervisor)]
     assert gone.exit == Exit(signal=9)
     assert desk.out.read_text() == "told\n", "once: a second SIGTERM ends what is being parked"
+
+
+def test_whether_a_member_has_been_answered_is_told_by_its_record(desk: Desk) -> None:
+    """What is only being started has not; what runs no agent asks for nothing."""
+    supervisor = desk.supervisor("sleep 30")
+    seat = Seat("claude", "opus")
+    runs = desk.kept(seat=seat, answered=True, asked_ms=7)
+    for ports, state, answered, asked_ms in (
+        ((8700, 8709), "running", True, 7),
+        ((8700, 8709), "parked", False, None),
+        (None, "parked", True, None),
+    ):
+        supervisor.take_up(runs, ports)
+        [one] = supervisor.with_members([replace(runs, state=state)])
+        assert (one.state, one.answered, one.asked_ms) == ("running", answered, asked_ms)
+        assert one.seat == seat
+        supervisor.signal(signal.SIGKILL)
+        the_end(supervisor)

@@ -16,6 +16,7 @@ DENIALS_MAX: Final = 100
 """Denials of a part that are kept one by one."""
 ENTRIES_MAX: Final = 200
 """Models and cleanup lines of a part, each."""
+READINGS_MAX: Final = 20
 ENTRY_MAX: Final = 300
 """Characters of one of them."""
 
@@ -32,6 +33,23 @@ def part_started(
         started_ms=now_ms,
     )
     return replace(facts, parts=(*facts.parts, part))
+
+
+def on_account(facts: Facts, account: str, login_mark: str) -> Facts:
+    """The newest part, which is about to be spawned, runs on this account."""
+    return part_changed(
+        facts,
+        replace(
+            facts.parts[-1],
+            account=clip(account, ENTRY_MAX),
+            login_mark=clip(login_mark, ENTRY_MAX),
+        ),
+    )
+
+
+def answered(facts: Facts) -> Facts:
+    """The model has said something in the newest part."""
+    return part_changed(facts, replace(facts.parts[-1], answered=True))
 
 
 def check_again(facts: Facts) -> Facts:
@@ -89,6 +107,8 @@ def part_ended(facts: Facts, number: int, end: Ended) -> Facts:
             answer_sha256=end.answer_sha256,
             cleanup=_first(end.cleanup, ENTRIES_MAX),
             met=turn.agent_session == part.agent_session,
+            readings=turn.quota[:READINGS_MAX],
+            answered=part.answered or bool(turn.models),
         ),
     )
 
@@ -104,7 +124,8 @@ def go_on_now(facts: Facts, now_ms: int) -> Facts:
     park = facts.parked
     if park is None:
         return replace(facts, asked=None)
-    return park_changed(facts, replace(park, resume_ms=min(park.resume_ms, now_ms)))
+    resume_ms = min(park.resume_ms, now_ms)
+    return park_changed(facts, replace(park, resume_ms=resume_ms, wanted=True))
 
 
 def taken_up(facts: Facts) -> Facts:

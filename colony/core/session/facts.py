@@ -10,7 +10,7 @@ from colony.core.endings import Cause, Ending
 from colony.core.outbox import Effect
 from colony.core.texts.lease import ParkReason
 from colony.core.ticket import Ref
-from colony.core.turn import Usage
+from colony.core.turn import Reading, Usage
 
 VERSION: Final = 1
 """Version of the form of `session.json`."""
@@ -158,6 +158,14 @@ class PartFacts:
     cleanup: tuple[str, ...] = ()
     met: bool = False
     """The agent named its session: it can be asked to go on with it."""
+    account: str = ""
+    """Which account it ran on; empty: its agent needs none."""
+    login_mark: str = ""
+    """Fingerprint of the login when it began."""
+    readings: tuple[Reading, ...] = ()
+    """The newest of each window of the account's quota."""
+    answered: bool = False
+    """The model has said something."""
 
     @property
     def folder(self) -> str:
@@ -184,6 +192,8 @@ class ParkFacts:
     again_until_ms: int | None = None
     """It goes on: the lease as the line says that tells so."""
     over: bool = False
+    wanted: bool = False
+    """A person wants it to go on now, whatever holds its account."""
 
 
 @dataclass(frozen=True, slots=True)

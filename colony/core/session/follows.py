@@ -52,9 +52,10 @@ AGAIN_MS: Final[dict[Ending, tuple[int, ...]]] = {
     Ending.LIMIT: (MINUTE_MS, 15 * MINUTE_MS, HOUR_MS),
     Ending.PROVIDER: (MINUTE_MS, 5 * MINUTE_MS, 15 * MINUTE_MS, HOUR_MS),
     Ending.LOGIN: (15 * MINUTE_MS, HOUR_MS),
+    Ending.MODEL: (15 * MINUTE_MS, HOUR_MS),
 }
 """Least pause after the first part in a row that ended so, after the second, and so on."""
-UNKNOWN_RESET_MS: Final = HOUR_MS
+UNKNOWN_RESET_MS: Final = 15 * MINUTE_MS
 """Pause for a limit that did not say until when it holds."""
 
 _REASONS: Final[dict[Ending, ParkReason]] = {

@@ -18,6 +18,7 @@ from colony.errors import ColonyError, Refused
 from colony.flow import runs
 from colony.flow.briefing import Wanted, gather, project_of
 from colony.flow.observe import Viewpoint
+from colony.flow.wiring.account import standing_of
 from colony.flow.wiring.agents import agent_for
 from colony.flow.wiring.credentials import secrets_of
 from colony.flow.wiring.sessions import (
@@ -61,6 +62,7 @@ def own_reasons(asked: Asked) -> Iterator[Reason]:
     """What this host says of starting the ticket, in the order in which a start asks."""
     yield from _paused(asked)
     yield from _left(asked)
+    yield from _account(asked)
     yield _said("box", "agents can be contained here", lambda: _box(asked))
     yield from _agents(asked)
     project = asked.view.registry.projects.get(asked.ref.project)
@@ -100,6 +102,27 @@ def _paused(asked: Asked) -> Iterator[Reason]:
         yield Reason("paused", f"{project} is paused", True, f"colony resume {project}")
     elif pauses.everything:
         yield Reason("paused", "everything is paused", True, "colony resume")
+
+
+def _account(asked: Asked) -> Iterator[Reason]:
+    """What the loop waits for; by hand it starts all the same."""
+    try:
+        standing = standing_of(asked.settings, asked.view.registry, asked.environ)
+    except ColonyError as problem:
+        yield Reason("runs", problem.line, True)
+        return
+    quota, seat = standing.quota, standing.quota.seat_of(asked.ref.project)
+    why = standing.against(seat)
+    if why is not None:
+        yield Reason(*why, against=True, remedy=_by_hand(asked, why[0]))
+    elif quota.needed_by(seat):
+        yield Reason("account", "nothing holds its account", against=False)
+
+
+def _by_hand(asked: Asked, code: str) -> str:
+    start = f"colony work {asked.ref.project} {asked.ref.number} --post"
+    up = "raise COLONY_MAX_COST_PER_DAY, or " if code == "day" else ""
+    return f"{up}start it all the same: {start}"
 
 
 def _left(asked: Asked) -> Iterator[Reason]:

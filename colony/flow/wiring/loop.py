@@ -18,6 +18,7 @@ from colony.flow.bench import Emit
 from colony.flow.observe import Viewpoint
 from colony.flow.run import LoopBench, LoopSettings
 from colony.flow.supervise import Command
+from colony.flow.wiring.account import account_settings
 from colony.host.chance import SystemChance
 from colony.host.clock import SystemClock
 from colony.host.control import Control
@@ -55,7 +56,7 @@ def loop_bench(
     )
 
 
-def loop_settings(settings: Settings, view: Viewpoint) -> LoopSettings:
+def loop_settings(settings: Settings, view: Viewpoint, environ: Mapping[str, str]) -> LoopSettings:
     work, run = settings.work, settings.run
     return LoopSettings(
         plan=PlanSettings(run.parallel, work.port_pool, work.ports_per_session),
@@ -65,6 +66,7 @@ def loop_settings(settings: Settings, view: Viewpoint) -> LoopSettings:
         view=view,
         inbox=settings.tracker.inbox_project,
         folders=_folders(view, settings.place.home),
+        account=account_settings(settings, view.registry, environ),
     )
 
 

@@ -1,0 +1,290 @@
+"""What an account of a coding agent allows, by how the sessions of this host fared with it.
+
+A limit, a login that failed and a provider that is away hold the account, not the ticket. After the
+time of a hold one session tries; the rest wait until it has been answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from colony.core.endings import Ending
+from colony.core.markers import utc
+from colony.core.quota import REACHED, Seen, percent_of
+from colony.core.session import Facts, PartFacts
+from colony.core.session.follows import AGAIN_MS, HOUR_MS, UNKNOWN_RESET_MS
+from colony.core.ticket import Ref
+from colony.core.turn import Reading
+
+Kind = Literal["limit", "provider", "login", "model"]
+
+HOLDS: Final[dict[Ending, Kind]] = {
+    Ending.LIMIT: "limit",
+    Ending.PROVIDER: "provider",
+    Ending.LOGIN: "login",
+    Ending.MODEL: "model",
+}
+"""Endings that hold an account; `near limit` does not: its reading says how near."""
+
+WORDS: Final[dict[Kind, str]] = {
+    "limit": "usage limit reached",
+    "provider": "the provider is away",
+    "login": "the coding agent is not logged in",
+    "model": "the model is not to be had",
+}
+TRY_MS: Final = 2 * HOUR_MS
+"""During a long hold one session tries now and then: access may be back before its time."""
+EXTENDED_MS: Final = 60_000
+"""A hold that grows by less is not told of again: sessions that ran beside it met the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """The account that sessions would use now. Neither holds a secret."""
+
+    name: str
+    mark: str
+    """Fingerprint of what the login is made of: it changes with a new login."""
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """One part of a session, as far as its account is concerned."""
+
+    session: str
+    ref: Ref
+    agent: str
+    model: str
+    account: str
+    """Empty: written down before accounts were."""
+    mark: str
+    started_ms: int
+    ended_ms: int | None
+    ended: Ending | None
+    answered: bool
+    """The model said something: the account was good when the part began."""
+    until_ms: int | None
+    """Until when the limit holds, as far as it was told."""
+    readings: tuple[Reading, ...]
+    cost_usd: float
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """What keeps sessions from an account, until one has been answered again."""
+
+    kind: Kind
+    until_ms: int
+    try_ms: int
+    """From then on one session may try: at the latest when the hold is over."""
+    failed_ms: int
+    """When the last try ended."""
+    session: str
+    ref: Ref
+    """Whose session met it."""
+    model: str = ""
+    """The only model that is held; empty: all of them."""
+    known: bool = True
+    """It was told until when it holds, or that is no question of being told."""
+
+    def covers(self, model: str) -> bool:
+        return self.model in ("", model)
+
+    @property
+    def why(self) -> str:
+        return WORDS[self.kind] + (f" ({self.model})" if self.model else "")
+
+
+def used_of(facts: Facts) -> Iterator[Used]:
+    """Every part of a session, oldest first."""
+    for part in facts.parts:
+        runner = facts.setup.runner(part.kind)
+        yield Used(
+            session=facts.session,
+            ref=facts.ticket,
+            agent=runner.agent,
+            model=runner.model,
+            account=part.account,
+            mark=part.login_mark,
+            started_ms=part.started_ms,
+            ended_ms=part.ended_ms,
+            ended=part.ended,
+            answered=has_answered(part),
+            until_ms=part.limit_until_ms,
+            readings=part.readings,
+            cost_usd=part.cost_usd,
+        )
+
+
+def asks(facts: Facts) -> tuple[bool, int | None]:
+    """Of a session that runs: whether its account has answered it, and since when it asks; None:
+    it is only beginning to."""
+    last = facts.parts[-1] if facts.parts else None
+    if last is None or last.ended in HOLDS:
+        # It has just been started, or taken up after its account had parked it.
+        return False, None
+    return has_answered(last), last.started_ms if last.ended is None else None
+
+
+def has_answered(part: PartFacts) -> bool:
+    """A record that was written before answers were noted names the models that gave them."""
+    return part.answered or bool(part.models)
+
+
+def of_account(parts: Sequence[Used], account: str, agents: frozenset[str]) -> tuple[Used, ...]:
+    """The parts that ran on this account; `agents`: those that need one."""
+    return tuple(part for part in parts if part.agent in agents and part.account in ("", account))
+
+
+def seen_in(parts: Sequence[Used]) -> Iterator[Seen]:
+    """What sessions were told while they ran. That a limit is reached, of one that the limit
+    ended, is left to the hold: it knows when to try, whatever the window's own end."""
+    for part in parts:
+        limited = part.ended is Ending.LIMIT
+        told = tuple(
+            each for each in part.readings if not (limited and (percent_of(each) or 0) >= REACHED)
+        )
+        if part.ended_ms is not None and told:
+            yield Seen(told, part.ended_ms)
+
+
+def holds_of(parts: Sequence[Used], login: Login, reached_ms: int = 0) -> tuple[Hold, ...]:
+    """What holds the account of `parts`, which are all its own: at most one hold a kind, and a
+    model; also one whose time is over, as long as nobody has been answered since.
+
+    `reached_ms`: when a reading last said that a limit is reached, which spares a try.
+    """
+    found = []
+    for kind, model in sorted({(kind, _only(each)) for each in parts if (kind := _kind(each))}):
+        mine = [each for each in parts if model in ("", each.model)]
+        hold = _hold(mine, kind, model, login, reached_ms)
+        if hold is not None:
+            found.append(hold)
+    return tuple(found)
+
+
+def _kind(part: Used) -> Kind | None:
+    """By what it failed; None: not by its account."""
+    return HOLDS.get(part.ended) if part.ended is not None and part.ended_ms is not None else None
+
+
+def _only(part: Used) -> str:
+    return part.model if part.ended is Ending.MODEL else ""
+
+
+def _hold(
+    parts: Sequence[Used], kind: Kind, model: str, login: Login, reached_ms: int
+) -> Hold | None:
+    failed = [each for each in parts if _kind(each) == kind]
+    failed.sort(key=lambda each: (each.ended_ms or 0, each.session))
+    last = failed[-1]
+    if _proved(parts, last):
+        return None
+    failed_ms, until_ms = last.ended_ms or 0, _until(last, _row(parts, failed))
+    if kind == "login" and last.mark != login.mark:
+        until_ms = failed_ms
+    known = kind != "limit" or last.until_ms is not None
+    try_ms = min(until_ms, max(failed_ms, reached_ms) + TRY_MS)
+    return Hold(kind, until_ms, try_ms, failed_ms, last.session, last.ref, model, known)
+
+
+def _proved(parts: Sequence[Used], failed: Used) -> bool:
+    """A part that began after the failure has been answered. One that ran beside it proves
+    nothing: its question may have been answered before."""
+    return any(each.answered and each.started_ms >= (failed.ended_ms or 0) for each in parts)
+
+
+def _row(parts: Sequence[Used], failed: Sequence[Used]) -> int:
+    """How many tries in a row failed so. Sessions that ran at the same time are one try."""
+    last, count = failed[-1], 1
+    for before in reversed(failed[:-1]):
+        if last.answered:
+            break
+        if (before.ended_ms or 0) >= last.started_ms:
+            continue
+        if any(each.answered and _between(each, before, last) for each in parts):
+            break
+        last, count = before, count + 1
+    return count
+
+
+def _between(one: Used, before: Used, last: Used) -> bool:
+    return (before.ended_ms or 0) <= one.started_ms < last.started_ms
+
+
+def _until(last: Used, row: int) -> int:
+    assert last.ended is not None
+    ended_ms, pauses = last.ended_ms or 0, AGAIN_MS[last.ended]
+    least_ms = ended_ms + pauses[min(row, len(pauses)) - 1]
+    if last.ended is not Ending.LIMIT:
+        return least_ms
+    return max(least_ms, last.until_ms or ended_ms + UNKNOWN_RESET_MS)
+
+
+# --- what is said ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What was said of holds so far: model -> the hold; the empty one is the whole account's."""
+
+    holds: Mapping[str, Hold] = field(default_factory=dict)
+
+
+def told(
+    before: Told, holds: Sequence[Hold], now_ms: int, remedy: str = "", *, reads: bool = False
+) -> tuple[Told, tuple[str, ...]]:
+    """What is to be said now: that a hold began, grew, or is over, each once.
+
+    `remedy`: what a person does about a login. `reads`: the quota is read before anything starts.
+    """
+    now, said = _in_force(holds, now_ms), []
+    known = dict(before.holds)
+    for model, hold in now.items():
+        old = known.get(model)
+        if old is None:
+            said.append(_begins(hold, remedy))
+        elif hold.until_ms - old.until_ms >= EXTENDED_MS:
+            said.append(_extends(hold))
+        elif hold.kind == old.kind and hold.until_ms > old.until_ms:
+            continue
+        known[model] = hold
+    for model in known.keys() - now.keys():
+        tried = all(each.model != model for each in holds)
+        said.append(_ends(known.pop(model), tried=tried, reads=reads))
+    return Told(known), tuple(said)
+
+
+def in_force(holds: Sequence[Hold], now_ms: int) -> Hold | None:
+    """What holds the whole account now, and the longest of it."""
+    return _in_force(holds, now_ms).get("")
+
+
+def _in_force(holds: Sequence[Hold], now_ms: int) -> dict[str, Hold]:
+    """By model: the hold that ends last."""
+    now = sorted((each for each in holds if now_ms < each.until_ms), key=lambda one: one.until_ms)
+    return {each.model: each for each in now}
+
+
+def _begins(hold: Hold, remedy: str) -> str:
+    """`usage limit reached — starts paused until … · shop#1 s-… hit it`"""
+    until = f"starts paused until {utc(hold.until_ms)}"
+    if not hold.known:
+        until += " (no reset time known: then one tries)"
+    what = f" · {remedy}" if remedy and hold.kind == "login" else ""
+    return f"{hold.why} — {until} · {hold.ref} {hold.session} hit it{what}"
+
+
+def _extends(hold: Hold) -> str:
+    until = utc(hold.until_ms)
+    return f"the pause is extended until {until} · {hold.why} · {hold.ref} {hold.session} hit it"
+
+
+def _ends(hold: Hold, *, tried: bool, reads: bool) -> str:
+    until = f"the pause until {utc(hold.until_ms)} is over"
+    if tried:
+        return f"resumed — {until}: a session has been answered"
+    first = "the quota is read first, then " if reads else ""
+    return f"resumed — {until}; {first}one session goes first, then the others"
