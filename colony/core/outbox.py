@@ -7,7 +7,6 @@ the same key. Only numbers of tickets that earlier effects made are filled in at
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ from typing import Final, Literal
 from colony.core import markers
 from colony.core.attempts import in_vain
 from colony.core.endings import Ending
+from colony.core.money import cents_of, dollars, nanos_of
 from colony.core.people import STRANGER_SUFFIX
 from colony.core.report import Issue, Question, Report
 from colony.core.texts import (
@@ -131,9 +131,8 @@ class Closing:
     @property
     def spent(self) -> markers.Spent:
         """What later decisions need of this session, for its machine line."""
-        cents = self.cost_usd * 100
-        noted = _noted(round(cents)) if math.isfinite(cents) else 0
-        return markers.Spent(noted, _noted(self.steps), self.progress, self.out_of_steps)
+        cents = _noted(cents_of(nanos_of(self.cost_usd)))
+        return markers.Spent(cents, _noted(self.steps), self.progress, self.out_of_steps)
 
     def name(self, word: str) -> str:
         """The name of an effect that each end of the session has for itself."""
@@ -271,7 +270,7 @@ def _enough(closing: Closing, report: Report) -> tuple[Effect, ...]:
 
 def _cost_so_far(closing: Closing) -> str:
     cents = closing.earlier_cents + (closing.spent.cost_cents or 0)
-    return f"${cents // 100}.{cents % 100:02}" if cents else ""
+    return dollars(cents) if cents else ""
 
 
 def _result_move(closing: Closing, line: markers.Report) -> tuple[Effect, ...]:

@@ -308,7 +308,16 @@ def test_the_machine_line_says_what_a_later_decision_needs(
 
 @pytest.mark.parametrize(
     ("cost", "cents"),
-    [(1.845, 184), (-1, 0), (1e300, 10**15 - 1), (1e308, 0), (float("inf"), 0), (float("nan"), 0)],
+    [
+        (1.845, 185),
+        (1.8449, 184),
+        (2.675, 268),
+        (-1, 0),
+        (1e300, 10**15 - 1),
+        (1e308, 10**15 - 1),
+        (float("inf"), 0),
+        (float("nan"), 0),
+    ],
 )
 def test_any_cost_has_a_number_of_cents(cost: float, cents: int) -> None:
     assert closing(cost_usd=cost).spent.cost_cents == cents

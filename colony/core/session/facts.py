@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final, Literal
 
 from colony.core.endings import Cause, Ending
+from colony.core.money import nanos_of, usd_of
 from colony.core.outbox import Effect
 from colony.core.texts.lease import ParkReason
 from colony.core.ticket import Ref
@@ -261,12 +263,17 @@ class Facts:
 
     @property
     def cost_usd(self) -> float:
-        return sum(part.cost_usd for part in self.parts)
+        return cost_of(self.parts)
 
     def cost_of(self, *kinds: PartKind) -> float:
-        return sum(part.cost_usd for part in self.parts if part.kind in kinds)
+        return cost_of(part for part in self.parts if part.kind in kinds)
 
     @property
     def steps(self) -> int:
         """Steps of the worker, all its runs together."""
         return sum(part.steps for part in self.parts if part.kind != "check")
+
+
+def cost_of(parts: Iterable[PartFacts]) -> float:
+    """US dollars, as exact as what each part's stream said."""
+    return usd_of(sum(nanos_of(part.cost_usd) for part in parts))
