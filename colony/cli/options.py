@@ -42,6 +42,8 @@ WORK: Final = (
     "max_starts_per_hour",
     "max_attempts",
     "max_half_done",
+    "max_cost_per_ticket",
+    "max_review",
     "capabilities",
     *CONTROLLER,
     *LEASE,

@@ -101,6 +101,10 @@ class WorkSettings:
     """0: no limit."""
     max_attempts: int
     max_half_done: int
+    max_cost_per_ticket: int | None
+    """US cents; None: no limit."""
+    max_review: int
+    """0: no limit."""
     capabilities: tuple[str, ...]
     """Small letters."""
     ui_conventions: str

@@ -68,6 +68,15 @@ def _dollars(text: str) -> float:
     return value
 
 
+def _cents(text: str) -> int:
+    """`20` or `7.50` dollars, as cents."""
+    found = re.fullmatch(r"([0-9]{1,7})(?:\.([0-9]{1,2}))?", text, re.ASCII)
+    cents = int(found[1]) * 100 + int((found[2] or "").ljust(2, "0")) if found else 0
+    if not cents:
+        raise ValueError("must be dollars above 0 such as 20 or 7.50")
+    return cents
+
+
 def _one_of(*words: str) -> Kind:
     def read(text: str) -> str:
         if text not in words:
@@ -277,6 +286,10 @@ SETTINGS: Final[tuple[Setting, ...]] = tuple(
          "sessions in a row without progress that become a question"),
         ("max_half_done", "work", "COLONY_MAX_HALF_DONE", _count(1, 1000), "6",
          "half-done rounds of a ticket that become a question"),
+        ("max_cost_per_ticket", "work", "COLONY_MAX_COST_PER_TICKET", _or_none(_cents), "",
+         "dollars of all sessions on a ticket that become a question; default: no limit"),
+        ("max_review", "work", "COLONY_MAX_REVIEW", _count(0, 1_000_000), "0",
+         "results of a project waiting for its creator while nothing new is started; 0: no limit"),
         ("capabilities", "work", "COLONY_CAPABILITIES", _lower_words, "",
          "what this host offers, with commas, for projects that say what they need"),
         ("ui_conventions", "work", "COLONY_UI_CONVENTIONS", _or_empty, "",

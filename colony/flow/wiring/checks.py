@@ -145,7 +145,8 @@ def _brief(asked: Asked, project: Project) -> None:
     runner = runner_of(settings, project)
     schema(settings, "verdict")
     sources = sources_of(settings, asked.tracker, asked.view.registry)
-    wanted = Wanted("", settings.work.ports, runner.max_turns, runner.timeout_s)
+    limit = runner.max_budget_usd
+    wanted = Wanted("", settings.work.ports, runner.max_turns, runner.timeout_s, limit)
     sources.templates.brief(gather(sources, asked.survey, asked.history, wanted))
 
 
