@@ -91,7 +91,7 @@ def test_each_setting_reaches_its_part(setting: Any) -> None:
         "crash_resumes": "7", "max_starts_per_hour": "0", "max_attempts": "8",
         "max_half_done": "9", "max_cost_per_ticket": "7.50", "max_review": "2",
         "capabilities": "GPU, chrome", "interval": "5", "parallel": "2",
-        "stop_finish_seconds": "20",
+        "stop_finish_seconds": "20", "hours": "Mon-Fri 18:00-08:00",
     }  # fmt: skip
     before = dataclasses.asdict(settings())[setting.part]
     after = dataclasses.asdict(settings({}, {setting.variable: samples[setting.name]}))
@@ -139,6 +139,8 @@ def test_words_with_commas_inside_brackets_stay_whole() -> None:
         ({"max_cost_per_ticket": "1e3"}, "must be dollars above 0 such as 20 or 7.50"),
         ({"max_cost_per_ticket": "0.005"}, "must be dollars above 0 such as 20 or 7.50"),
         ({"max_cost_per_ticket": "-5"}, "must be dollars above 0 such as 20 or 7.50"),
+        ({"hours": "Mo 08:00-18:00"}, "--hours Mo 08:00-18:00: a day is one of Mon Tue Wed"),
+        ({"hours": "Mon 08:00"}, "--hours Mon 08:00: must be days and times such as Mon-Fri"),
         ({"ports": "9-8"}, "--ports 9-8: must be a range of ports"),
         ({"ports": "0-70000"}, "--ports 0-70000: must be a range of ports"),
         ({"ports_per_session": "101"}, "--ports-per-session 101: must fit into the pool"),

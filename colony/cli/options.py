@@ -22,7 +22,14 @@ CONTROLLER: Final = (
     "max_fails",
 )
 FINALIZE: Final = ("finalize_max_turns", "finalize_timeout")
-RUN: Final = ("interval", "parallel", "stop_finish_seconds", "port_pool", "ports_per_session")
+RUN: Final = (
+    "interval",
+    "parallel",
+    "stop_finish_seconds",
+    "hours",
+    "port_pool",
+    "ports_per_session",
+)
 """What the loop takes beside what its sessions take."""
 WORK: Final = (
     "sandbox",

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from colony.core.hours import Hours
 from colony.core.ports import Range
 
 
@@ -138,6 +139,8 @@ class RunSettings:
     parallel: int
     stop_finish_seconds: int
     """0: what runs when a stop is asked for may finish."""
+    hours: Hours | None
+    """When sessions are started, on the clock of the tracker's zone; None: always."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from colony.core.hours import Hours
+from colony.core.hours import parse as parse_hours
 from colony.core.ports import Range, parse_range
 from colony.core.project import AGENTS, PERMISSION_MODES, SECONDS_MAX, TURNS_MAX
 from colony.core.spelling import hint
@@ -149,6 +151,10 @@ def _ports(text: str) -> Range:
     if found is None:
         raise ValueError("must be a range of ports such as 8700-8749")
     return found
+
+
+def _hours(text: str) -> Hours | None:
+    return parse_hours(text) if text.strip() else None
 
 
 def _zone(text: str) -> str:
@@ -309,6 +315,8 @@ SETTINGS: Final[tuple[Setting, ...]] = tuple(
         ("parallel", "run", "COLONY_PARALLEL", _count(1, 1000), "1", "sessions at once"),
         ("stop_finish_seconds", "run", "COLONY_STOP_FINISH_SECONDS", _count(0, SECONDS_MAX), "0",
          "seconds after a stop until what still runs is parked; 0: it may finish"),
+        ("hours", "run", "COLONY_HOURS", _hours, "",
+         "when sessions are started, such as Mon-Fri 18:00-08:00, Sat; default: always"),
         ("lease_ttl", "lease", "COLONY_LEASE_TTL", _count(10, SECONDS_MAX), "7200",
          "seconds a lease lives unrenewed"),
         ("heartbeat", "lease", "COLONY_HEARTBEAT", _or_none(_SECONDS), "",

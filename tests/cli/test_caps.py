@@ -14,21 +14,28 @@
 | results that wait hold what is new | test_results_that_wait_hold_what_is_new |
 | and nothing else | test_what_was_sent_back_goes_on_whatever_waits |
 | a result that was tried makes room, in the loop | test_a_result_that_was_tried_makes_room |
+| outside of the hours nothing is started, by hand it is | test_outside_of_the_hours |
+| within them it is | test_within_the_hours |
+| what was begun goes on | test_what_was_begun_goes_on_at_any_hour |
+| the loop says so, and reads them again | test_the_hours_of_the_loop |
 | half done too often | test_half_done_too_often |
 | starts in an hour, in the loop | test_too_many_starts_in_the_loop |
 """
 
 from __future__ import annotations
 
+import re
 import signal
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from colony.core.hours import DAYS
 from colony.core.relations import is_question
 from colony.core.ticket import Ref, Ticket
-from tests.cli.looping import Gate, Loop, loop, until
+from tests.cli.looping import Loop, loop, session_processes, until
 from tests.cli.stage import CART, LIE, Stage, a_cart, answer, moves
 
 SILENT: list[dict[str, Any]] = [{"say": "hm"}]
@@ -222,11 +229,6 @@ def test_a_stop_at_the_cap(stage: Stage) -> None:
 # --- in the loop -----------------------------------------------------------------------------
 
 
-@pytest.fixture
-def gate(stage: Stage) -> Gate:
-    return Gate(stage.cwd)
-
-
 def ends_of(running: Loop, count: int) -> None:
     for _ in range(count):
         running.until("session.end")
@@ -305,6 +307,92 @@ def test_a_result_that_was_tried_makes_room(stage: Stage) -> None:
         until(lambda: stage.row(lamp).state == "review")
         ended(running)
     assert len(stage.runs) == 2
+
+
+def day(ahead: int) -> str:
+    """The name of a day from now on: what opens on the day after tomorrow is closed now, at any
+    hour, and what is open today and tomorrow is open."""
+    return DAYS[time.gmtime(time.time() + ahead * 86_400).tm_wday]
+
+
+def closed() -> dict[str, str]:
+    return {"COLONY_HOURS": f"{day(2)} 10:00-11:00"}
+
+
+OUTSIDE = re.compile(r"outside of COLONY_HOURS until \d{4}-\d\d-\d\d 10:00 UTC")
+
+
+def test_outside_of_the_hours(stage: Stage) -> None:
+    told = stage("next", **closed())
+    assert told.lines[0] == 'NEXT: shop#1 "A cart"'
+    assert OUTSIDE.search(told.out)
+    explained = stage("explain", "shop", "1", **closed()).lines
+    assert explained[0].startswith("EXPLAIN shop#1 is not started: outside of COLONY_HOURS until ")
+    assert OUTSIDE.search(explained[1])
+    assert explained[1].endswith(" — start it now by hand: colony work shop 1 --post")
+    before = stage.store()
+    for words in (("--post",), ("--dry-run",)):
+        done = stage("cycle", *words, "--hours", closed()["COLONY_HOURS"])
+        assert done.code == 0
+        assert re.fullmatch(rf"CYCLE — nothing to do: {OUTSIDE.pattern}", done.lines[-1])
+    assert (stage.store(), stage.runs) == (before, [])
+    assert stage("work", "shop", "1", "--post", **closed()).code == 0
+    assert stage.row(CART).state == "review"
+    assert stage("cycle", **closed()).lines[-1] == "CYCLE — nothing to do"
+
+
+def test_within_the_hours(stage: Stage) -> None:
+    opened = {"COLONY_HOURS": f"{day(0)},{day(1)}"}
+    assert "COLONY_HOURS" not in stage("next", **opened).out
+    assert "  for: it is within COLONY_HOURS" in stage("explain", "shop", "1", **opened).lines
+    assert stage("cycle", "--post", **opened).lines[-1] == "CYCLE END — shop#1: posted"
+
+
+def test_the_hours_are_those_of_the_time_zone(stage: Stage) -> None:
+    """Half a day east of UTC and half a day west it is the same hour, a day apart."""
+    there = time.gmtime(time.time() + 12 * 3600)
+    hours = f"{DAYS[there.tm_wday]}, {DAYS[(there.tm_wday + 1) % 7]}"
+    east = stage("next", COLONY_HOURS=hours, COLONY_TZ="Etc/GMT-12")
+    assert "COLONY_HOURS" not in east.out
+    west = stage("next", COLONY_HOURS=hours, COLONY_TZ="Etc/GMT+12")
+    assert "outside of COLONY_HOURS until " in west.out
+
+
+def test_what_was_begun_goes_on_at_any_hour(stage: Stage) -> None:
+    waits_once = {"run": "[ -e begun ] || { touch begun; sleep 60; }"}
+    stage.script(work=[waits_once, answer()], resume=[answer()])
+    process = stage.start("work", "shop", "1", "--post")
+    until((stage.cwd / "dev-shop/begun").exists)
+    process.kill()
+    process.communicate()
+    until(lambda: not session_processes(stage))
+    stage.ticket(subject="A lamp")
+    done = stage("cycle", "--post", **closed())
+    assert (done.code, done.lines[-1]) == (0, "CYCLE END — shop#1: posted")
+    assert stage("cycle", "--post", **closed()).lines[-1].startswith("CYCLE — nothing to do: out")
+    assert len(stage.runs) == 1
+
+
+def test_the_hours_of_the_loop(stage: Stage) -> None:
+    """SIGHUP reads them again."""
+    env = stage.home / ".env"
+    env.write_text(f"COLONY_HOURS={closed()['COLONY_HOURS']}\n")
+    with loop(stage) as running:
+        line = running.until("iter", waiting={"shop#1": "hours"})
+        assert OUTSIDE.search(line["text"])
+        env.write_text("")
+        running.send(signal.SIGHUP)
+        ends_of(running, 1)
+        ended(running)
+    assert stage.row(CART).state == "review"
+
+
+@pytest.mark.parametrize("verb", ["run", "cycle", "next"])
+def test_hours_that_are_none(stage: Stage, verb: str) -> None:
+    done = stage(verb, COLONY_HOURS="Mo 08:00-18:00")
+    assert (done.code, done.error) == (
+        2, "ERROR COLONY_HOURS Mo 08:00-18:00: a day is one of Mon Tue Wed Thu Fri Sat Sun",
+    )  # fmt: skip
 
 
 def test_half_done_too_often(stage: Stage) -> None:

@@ -10,6 +10,7 @@ from typing import Final
 from colony.config import Settings
 from colony.core.explain import Reason
 from colony.core.going_on import stand_of
+from colony.core.opening import closed
 from colony.core.project import Project
 from colony.core.session import Facts
 from colony.core.survey import Survey
@@ -20,6 +21,7 @@ from colony.flow.briefing import Wanted, gather, project_of
 from colony.flow.observe import Viewpoint
 from colony.flow.wiring.agents import agent_for
 from colony.flow.wiring.credentials import secrets_of
+from colony.flow.wiring.hours import opening_of
 from colony.flow.wiring.sessions import (
     containment_of,
     runner_of,
@@ -60,6 +62,7 @@ class Asked:
 def own_reasons(asked: Asked) -> Iterator[Reason]:
     """What this host says of starting the ticket, in the order in which a start asks."""
     yield from _paused(asked)
+    yield from _hours(asked)
     yield from _left(asked)
     yield _said("box", "agents can be contained here", lambda: _box(asked))
     yield from _agents(asked)
@@ -100,6 +103,18 @@ def _paused(asked: Asked) -> Iterator[Reason]:
         yield Reason("paused", f"{project} is paused", True, f"colony resume {project}")
     elif pauses.everything:
         yield Reason("paused", "everything is paused", True, "colony resume")
+
+
+def _hours(asked: Asked) -> Iterator[Reason]:
+    """When the loop starts nothing; by hand it starts all the same."""
+    if asked.settings.run.hours is None:
+        return
+    until_ms = opening_of(asked.settings).closed_until_ms(SystemClock().wall_ms())
+    if until_ms is None:
+        yield Reason("hours", "it is within COLONY_HOURS", against=False)
+        return
+    by_hand = f"start it now by hand: colony work {asked.ref.project} {asked.ref.number} --post"
+    yield Reason("hours", closed(until_ms), True, by_hand)
 
 
 def _left(asked: Asked) -> Iterator[Reason]:

@@ -18,6 +18,7 @@ from colony.flow.bench import Emit
 from colony.flow.observe import Viewpoint
 from colony.flow.run import LoopBench, LoopSettings
 from colony.flow.supervise import Command
+from colony.flow.wiring.hours import opening_of
 from colony.host.chance import SystemChance
 from colony.host.clock import SystemClock
 from colony.host.control import Control
@@ -65,6 +66,7 @@ def loop_settings(settings: Settings, view: Viewpoint) -> LoopSettings:
         view=view,
         inbox=settings.tracker.inbox_project,
         folders=_folders(view, settings.place.home),
+        opening=opening_of(settings),
     )
 
 
