@@ -241,6 +241,14 @@ def test_where_nothing_is_left_the_worker_does_not_go_on(facts: Facts, step: Ste
     assert next_step(facts, NOW) == step
 
 
+def test_who_salvages_has_a_refused_report_put_right_whatever_it_has_cost() -> None:
+    asked = replace(part(2, "finalize", Ending.REPORT, "b"), met=True)
+    facts = replace(on_a_budget(5.0), salvaged_after=1, report=ReportFacts(2, "b", valid=False))
+    facts = replace(facts, parts=(*facts.parts, asked))
+    assert next_step(facts, NOW) == RunPart("fix", "u2")
+    assert next_step(replace(facts, salvaged_after=None), NOW) == Compose(Occasion.NO_REPORT)
+
+
 def test_a_report_that_came_with_the_last_cent_is_checked() -> None:
     facts = replace(on_a_budget(5.0), report=ReportFacts(1, "a", valid=True))
     assert next_step(facts, NOW) == RunPart("check")
