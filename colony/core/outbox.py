@@ -115,6 +115,8 @@ class Closing:
     limits: Limits = Limits()
     earlier_cents: int = 0
     """US cents that the sessions before this one cost, as far as it is known."""
+    earlier_known: bool = True
+    """False: one of them was cut off, that is a lower bound."""
     cap_cents: int = 0
     """US cents that all sessions on the ticket may cost; 0: no limit."""
     cut_by_cap: bool = False
@@ -132,18 +134,25 @@ class Closing:
 
     @property
     def price(self) -> str:
-        return price(self.cost_usd, self.cost_known, self.runs)
+        own = price(self.cost_usd, self.cost_known, self.runs)
+        return f"{own} · {self.so_far} with the tries before" if self.earlier_cents else own
 
     @property
     def spent(self) -> markers.Spent:
         """What later decisions need of this session, for its machine line."""
         cents = _noted(cents_of(nanos_of(self.cost_usd)))
-        return markers.Spent(cents, _noted(self.steps), self.progress, self.out_of_steps)
+        steps, bound = _noted(self.steps), not self.cost_known
+        return markers.Spent(cents, steps, self.progress, self.out_of_steps, bound)
 
     @property
     def so_far_cents(self) -> int:
         """What all sessions on the ticket cost, this one too."""
         return self.earlier_cents + (self.spent.cost_cents or 0)
+
+    @property
+    def so_far(self) -> str:
+        known = self.cost_known and self.earlier_known
+        return f"{'' if known else 'at least '}{dollars(self.so_far_cents)}"
 
     @property
     def spent_up(self) -> bool:
@@ -298,12 +307,12 @@ def _enough(closing: Closing, report: Report) -> tuple[Effect, ...]:
 
 
 def _cost_so_far(closing: Closing) -> str:
-    return dollars(closing.so_far_cents) if closing.so_far_cents else ""
+    return closing.so_far if closing.so_far_cents else ""
 
 
 def _ask_for_more(closing: Closing, last: Sequence[str]) -> Effect:
     """The ticket has cost all that it may; `last` tells how it stands, one line each."""
-    spending = question_text.Spending(closing.so_far_cents, closing.cap_cents)
+    spending = question_text.Spending(closing.so_far_cents, closing.cap_cents, closing.so_far)
     asked = question_text.spent_up(closing.ticket, closing.link, spending, last)
     source = closing.name(f"{BUDGET_SOURCE}{closing.session}:question")
     return _ask(closing, closing.name("budget:question"), asked, source)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
 from colony.core import outbox
-from colony.core.attempts import attempts_of, cost_cents
+from colony.core.attempts import attempts_of, cost_cents, is_cost_known
 from colony.core.budget import cap_of, may_be_capped
 from colony.core.endings import Ending
 from colony.core.lease import is_mine
@@ -82,6 +82,7 @@ def closing_of(facts: Facts, seen: Seen) -> Closing:
         half_done=before.half_done,
         limits=Limits(facts.setup.max_attempts, facts.setup.max_half_done),
         earlier_cents=earlier,
+        earlier_known=is_cost_known(history.events, facts.session),
         cap_cents=cap,
         # Where the cap was raised meanwhile there is something left.
         cut_by_cap=facts.cut_by_cap and cap - earlier <= (facts.setup.left_cents or 0),

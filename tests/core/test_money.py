@@ -111,6 +111,7 @@ def told(facts: Facts) -> tuple[str, str]:
     line = parse(machine)
     assert isinstance(line, Report)
     assert line.spent.cost_cents is not None
+    assert line.spent.lower_bound is not end.cost_known
     assert f" · cost {line.spent.cost_cents // 100}.{line.spent.cost_cents % 100:02} · " in machine
     return shown, dollars(line.spent.cost_cents)
 

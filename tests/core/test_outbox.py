@@ -485,6 +485,42 @@ def test_half_done_too_often_asks_beside_the_comment() -> None:
     assert outline(done) == ["comment comment", "move state -> review"]
 
 
+@pytest.mark.parametrize(
+    ("facts", "line"),
+    [
+        ({}, "$1.84 · 2 sessions"),
+        ({"earlier_cents": 316}, "$1.84 · 2 sessions · $5.00 with the tries before"),
+        (
+            {"earlier_cents": 316, "earlier_known": False},
+            "$1.84 · 2 sessions · at least $5.00 with the tries before",
+        ),
+        ({"cost_known": False}, "at least $1.84 · 2 sessions"),
+        (
+            {"earlier_cents": 316, "cost_known": False},
+            "at least $1.84 · 2 sessions · at least $5.00 with the tries before",
+        ),
+    ],
+)
+def test_the_price_of_a_result_and_of_the_tries_before(facts: dict[str, Any], line: str) -> None:
+    for effects in (
+        passed(closing(**facts), report()),
+        passed(closing(**facts), report(complete=False)),
+        no_verdict(closing(**facts)),
+    ):
+        [text] = [each.text for each in effects if each.kind == "comment"]
+        assert line in text.splitlines()
+        assert text.endswith(" · lower bound") is ("cost_known" in facts)
+
+
+def test_a_sum_that_may_be_more_is_told_so_where_more_is_asked_for() -> None:
+    facts = closing(**BROKE, earlier_known=False)
+    asked = created(no_report(facts, Ending.KILLED), "budget:question")
+    assert "it has cost at least $5.00 and may cost $5.00" in asked.subject
+    stuck = closing(**STUCK, earlier_cents=316, cost_known=False)
+    asked = created(no_report(stuck, Ending.KILLED), "back:question")
+    assert "All work on it so far cost at least $5.00." in asked.summary
+
+
 BROKE: dict[str, Any] = {"earlier_cents": 316, "cap_cents": 500}
 """With the $1.84 of this session it has cost all that it may."""
 

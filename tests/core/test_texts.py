@@ -280,7 +280,9 @@ def questions(word: str) -> list[question.Asked]:
         question.of_report(TICKET, LINK, Question(0, word, f"{word}\n{word}\n{word}\n{word}")),
         question.unknown_project(TICKET, LINK, an_issue(word)),
         question.failed_check(TICKET, LINK, 2, [Reason("not true", word)] * 3),
-        question.spent_up(TICKET, LINK, question.Spending(612, 500), [say(word), say(word)]),
+        question.spent_up(
+            TICKET, LINK, question.Spending(612, 500, "at least $6.12"), [say(word), say(word)]
+        ),
         question.no_verdict(TICKET, LINK),
         question.no_concept(word, [LINK] * 9),
         question.no_concept("beta", []),
@@ -375,7 +377,7 @@ def test_a_problem_never_becomes_a_question_by_its_title(word: str) -> None:
     [(500, 500, "$10"), (612, 500, "$12"), (1, 1, "$1"), (150, 100, "$3"), (199, 2, "$3")],
 )
 def test_the_budget_that_is_offered_leaves_something(cost: int, cap: int, more: str) -> None:
-    spending = question.Spending(cost, cap)
+    spending = question.Spending(cost, cap, "")
     assert spending.more == more
     said = keywords.parse(f"/budget {more}")
     assert isinstance(said, keywords.Keyword)

@@ -115,6 +115,8 @@ class Spending:
 
     cost: int
     cap: int
+    said: str
+    """The cost in words, which may be a lower bound."""
 
     @property
     def more(self) -> str:
@@ -124,7 +126,7 @@ class Spending:
 
 def spent_up(ticket: Ref, link: str, spending: Spending, last: Sequence[str]) -> Asked:
     """The ticket is not finished, and has cost all that it may. `last`: how it stands."""
-    cost, cap = dollars(spending.cost), dollars(spending.cap)
+    cost, cap = spending.said, dollars(spending.cap)
     return Asked(
         _about(ticket, f"it has cost {cost} and may cost {cap}. How shall it go on?"),
         lay(
