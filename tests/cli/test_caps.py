@@ -20,6 +20,7 @@
 | the loop says so, and reads them again | test_the_hours_of_the_loop |
 | half done too often | test_half_done_too_often |
 | starts in an hour, in the loop | test_too_many_starts_in_the_loop |
+| an open question holds its ticket until a newer rejection | test_a_question_holds_its_ticket |
 """
 
 from __future__ import annotations
@@ -36,11 +37,11 @@ from colony.core.hours import DAYS
 from colony.core.relations import is_question
 from colony.core.ticket import Ref, Ticket
 from tests.cli.looping import Loop, loop, session_processes, until
-from tests.cli.stage import CART, LIE, Stage, a_cart, answer, moves
+from tests.cli.stage import CART, LIE, Stage, a_cart, answer, moves, verdict
 
 SILENT: list[dict[str, Any]] = [{"say": "hm"}]
 CAP = {"COLONY_MAX_COST_PER_TICKET": "0.05"}
-ASKED = Ref("shop", 2)
+ASK = {"index": 0, "ruling": "ask", "reason": "open", "answer": ""}
 SEES = {"run": "tr '\\0' '\\n' < /proc/$PPID/cmdline | grep -A1 max-budget >> limits.txt"}
 """The worker writes down what it may cost."""
 
@@ -405,6 +406,35 @@ def test_half_done_too_often(stage: Stage) -> None:
     assert "Still open: wheels" in asked.summary
     assert stage("ticket", "answer", "shop", "2", "Leave the wheels.").code == 0
     assert stage("next").lines[0].startswith("NEXT: shop#1 ")
+
+
+def test_a_question_holds_its_ticket(stage: Stage) -> None:
+    """Half done with a question; a result that is sent back after it goes on all the same."""
+    asks = answer(complete=False, open=["wheels"], questions=[{"title": "Red?", "text": "Or not?"}])
+    stage.script(work=[asks], check=[verdict("pass", "ok", questions=[ASK])])
+    assert stage("work", "shop", "1", "--post").code == 0
+    assert stage.row(CART).state == "open"
+    why = "waits for the answer on shop#2"
+    assert f'  shop#1 "A cart" — {why}' in stage("next").lines
+    before = stage.store()
+    refused = stage("work", "shop", "1", "--post")
+    assert (refused.code, refused.lines[-1]) == (
+        3, f"work: REFUSED — shop#1 is not eligible: {why}",
+    )  # fmt: skip
+    assert stage("cycle", "--post").lines[-1] == "CYCLE — nothing to do"
+    assert stage.store() == before
+    stage.now_ms = round(time.time() * 1000) + 60_000
+    stage.move(CART, "review")
+    stage.move(CART, "reopened", "Blue, please.")
+    assert stage("next").lines[0].startswith('NEXT: shop#1 "A cart" — sent back by anna on ')
+
+
+def test_without_an_open_question_what_is_half_done_goes_on(stage: Stage) -> None:
+    stage.script(work=[HALF])
+    assert stage("work", "shop", "1", "--post").code == 0
+    assert stage("next").lines[0] == 'NEXT: shop#1 "A cart"'
+    assert stage("work", "shop", "1", "--post").code == 0
+    assert len(stage.runs) == 2
 
 
 def test_too_many_starts_in_the_loop(stage: Stage) -> None:
