@@ -91,9 +91,10 @@ def test_each_setting_reaches_its_part(setting: Any) -> None:
         "public_read": "on", "write_limit": "0",
         "finalize_max_turns": "0", "finalize_timeout": "5", "stall_seconds": "0",
         "crash_resumes": "7", "max_starts_per_hour": "0", "max_attempts": "8",
-        "max_half_done": "9", "capabilities": "GPU, chrome", "interval": "5", "parallel": "2",
-        "stop_finish_seconds": "20", "reserve": "100", "week_limit": "50",
-        "quota_claude": "/bin/c3", "max_cost_per_day": "20",
+        "max_half_done": "9", "max_cost_per_ticket": "7.50", "max_review": "2",
+        "capabilities": "GPU, chrome", "interval": "5", "parallel": "2",
+        "stop_finish_seconds": "20", "hours": "Mon-Fri 18:00-08:00", "reserve": "100",
+        "week_limit": "50", "quota_claude": "/bin/c3", "max_cost_per_day": "20",
     }  # fmt: skip
     before = dataclasses.asdict(settings())[setting.part]
     after = dataclasses.asdict(settings({}, {setting.variable: samples[setting.name]}))
@@ -137,6 +138,12 @@ def test_words_with_commas_inside_brackets_stay_whole() -> None:
         ({"max_budget_usd": "nan"}, "--max-budget-usd nan: must be a number of dollars above 0"),
         ({"max_budget_usd": "inf"}, "--max-budget-usd inf: must be a number of dollars above 0"),
         ({"max_budget_usd": "0"}, "--max-budget-usd 0: must be a number of dollars above 0"),
+        ({"max_cost_per_ticket": "0.00"}, "--max-cost-per-ticket 0.00: must be dollars above 0"),
+        ({"max_cost_per_ticket": "1e3"}, "must be dollars above 0 such as 20 or 7.50"),
+        ({"max_cost_per_ticket": "0.005"}, "must be dollars above 0 such as 20 or 7.50"),
+        ({"max_cost_per_ticket": "-5"}, "must be dollars above 0 such as 20 or 7.50"),
+        ({"hours": "Mo 08:00-18:00"}, "--hours Mo 08:00-18:00: a day is one of Mon Tue Wed"),
+        ({"hours": "Mon 08:00"}, "--hours Mon 08:00: must be days and times such as Mon-Fri"),
         ({"ports": "9-8"}, "--ports 9-8: must be a range of ports"),
         ({"ports": "0-70000"}, "--ports 0-70000: must be a range of ports"),
         ({"ports_per_session": "101"}, "--ports-per-session 101: must fit into the pool"),

@@ -56,6 +56,7 @@ def brief(
             ports=ports_of(ports) or settings.work.ports,
             max_turns=runner.max_turns,
             timeout_s=runner.timeout_s,
+            max_usd=runner.max_budget_usd,
         )
         forms = forms_of(settings)
         sources = sources_of(settings, tracker, view.registry, forms, told_to(tracker))

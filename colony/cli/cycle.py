@@ -10,6 +10,7 @@ from colony.cli.work import Ports, ports_of
 from colony.core.allowance import Seat, seat_of
 from colony.core.last_line import Ended
 from colony.core.lines import Line
+from colony.core.opening import closed
 from colony.core.pick import pick
 from colony.core.session import Facts
 from colony.core.ticket import Ref
@@ -18,19 +19,20 @@ from colony.flow.observe import look
 from colony.flow.runs import folder_taken, interrupted
 from colony.flow.starting import Order, rehearse, work_on
 from colony.flow.wiring.account import Standing, standing_of
+from colony.flow.wiring.hours import opening_of
 from colony.flow.wiring.sessions import Outfit
 from colony.host.clock import SystemClock
 
 app = verbs()
 
 
-@verb(app, ("intake", *(name for name in WORK if name != "ports")))
+@verb(app, ("intake", "hours", *(name for name in WORK if name != "ports")))
 def cycle(
     context: Context, post: Post = False, dry_run: DryRun = False, ports: Ports = None
 ) -> int:
     """Pick the next ticket, run a worker on it, have it checked, and with --post write it down.
 
-    A session that was interrupted on this host goes on first.
+    A session that was interrupted on this host goes on first, also outside of --hours.
     """
     span = ports_of(ports)
     with refusals(context, "work", None), outfit_of(context) as outfit:
@@ -47,8 +49,10 @@ def cycle(
         ended = go_on(context, outfit, left, post=post) if left else None
         if ended is None:
             ref = choose(context, outfit, standing)
-            if ref is None:
-                context.show.line(Line("cycle.nothing", "nothing to do"))
+            until_ms = opening_of(outfit.settings).closed_until_ms(SystemClock().wall_ms())
+            if ref is None or until_ms is not None:
+                why = f": {closed(until_ms)}" if ref is not None and until_ms is not None else ""
+                context.show.line(Line("cycle.nothing", f"nothing to do{why}"))
                 return 0
             order = Order(ref, post, span)
             with refusals(context, "work", str(ref)):

@@ -39,12 +39,14 @@ def warning_of(context: Context) -> Callable[[str], None]:
 
 def viewpoint_of(context: Context) -> Viewpoint:
     """The registry as it is now, and who is who."""
-    place, tracker = context.settings.place, context.settings.tracker
+    place, tracker, work = context.settings.place, context.settings.tracker, context.settings.work
     return Viewpoint(
         registry=read_registry(place.projects_dir, place.home, place.host),
         host=place.host,
         intake="all" if tracker.intake == "all" else "members",
         creator_names=frozenset(tracker.creator_names),
-        max_starts=context.settings.work.max_starts_per_hour,
-        capabilities=frozenset(context.settings.work.capabilities),
+        max_starts=work.max_starts_per_hour,
+        max_cost_cents=work.max_cost_per_ticket or 0,
+        max_review=work.max_review,
+        capabilities=frozenset(work.capabilities),
     )

@@ -16,7 +16,7 @@ app = verbs()
 SUBJECT_MAX = 50
 
 
-@verb(app, ("intake", "capabilities"))
+@verb(app, ("intake", "capabilities", "max_cost_per_ticket", "max_review"))
 def next_(context: Context, post: Post = False) -> None:
     """Say which ticket is next, and why the others wait.
 
@@ -25,9 +25,8 @@ def next_(context: Context, post: Post = False) -> None:
     with looking(context) as tracker:
         found = pick(look(tracker, viewpoint_of(context)))
     show(context, found)
-    paused = _paused(context, found)
-    if paused:
-        context.show.line(Line("note", paused), "dim")
+    for held in filter(None, (_paused(context, found), _closed(context, found))):
+        context.show.line(Line("note", held), "dim")
     hint = _hint(found, post=post)
     if hint:
         context.show.line(Line("note", hint), "dim")
@@ -94,6 +93,19 @@ def _paused(context: Context, found: Next) -> str:
         return "everything is paused: colony resume"
     project = found.chosen.ticket.ref.project if found.chosen is not None else ""
     return f"{project} is paused: colony resume {project}" if pauses.holds(project) else ""
+
+
+def _closed(context: Context, found: Next) -> str:
+    """When `colony run` starts it; by hand it can be started at once."""
+    if context.settings.run.hours is None or found.chosen is None:
+        return ""
+    # Time zones cost as much as a short command.
+    from colony.core.opening import closed  # noqa: PLC0415
+    from colony.flow.wiring.hours import opening_of  # noqa: PLC0415
+    from colony.host.clock import SystemClock  # noqa: PLC0415
+
+    until_ms = opening_of(context.settings).closed_until_ms(SystemClock().wall_ms())
+    return "" if until_ms is None else f"colony run starts nothing: {closed(until_ms)}"
 
 
 def _named(ticket: Ticket) -> str:

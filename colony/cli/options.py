@@ -29,6 +29,7 @@ RUN: Final = (
     "week_limit",
     "quota_claude",
     "stop_finish_seconds",
+    "hours",
     "port_pool",
     "ports_per_session",
 )
@@ -52,6 +53,8 @@ WORK: Final = (
     "max_attempts",
     "max_half_done",
     "max_cost_per_day",
+    "max_cost_per_ticket",
+    "max_review",
     "capabilities",
     *CONTROLLER,
     *LEASE,

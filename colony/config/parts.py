@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from colony.core.hours import Hours
 from colony.core.ports import Range
 
 
@@ -103,6 +104,10 @@ class WorkSettings:
     max_half_done: int
     max_cost_per_day: float | None
     """US dollars; None: no limit."""
+    max_cost_per_ticket: int | None
+    """US cents; None: no limit."""
+    max_review: int
+    """0: no limit."""
     capabilities: tuple[str, ...]
     """Small letters."""
     ui_conventions: str
@@ -142,6 +147,8 @@ class RunSettings:
     """A program's name, or its absolute path."""
     stop_finish_seconds: int
     """0: what runs when a stop is asked for may finish."""
+    hours: Hours | None
+    """When sessions are started, on the clock of the tracker's zone; None: always."""
 
 
 @dataclass(frozen=True, slots=True)

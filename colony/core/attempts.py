@@ -103,6 +103,13 @@ def cost_cents(events: Iterable[Event], but: str) -> int:
     return sum(costs.values())
 
 
+def is_cost_known(events: Iterable[Event], but: str) -> bool:
+    """False where one of these sessions was cut off: `cost_cents` is then a lower bound."""
+    markers = map(marker_of, events)
+    noted = (each for each in markers if isinstance(each, Run | Report | Verdict | NoVerdict))
+    return not any(each.spent.lower_bound for each in noted if each.session != but)
+
+
 def in_vain(run: Run) -> bool:
     """True where a session that ends with this line is an attempt that brought nothing."""
     return _run(NONE, run).in_vain == 1

@@ -6,11 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal, assert_never
 
-from colony.core.attempts import HOUR_MS, attempts_of, starts_within_the_hour
+from colony.core.attempts import HOUR_MS, attempts_of, cost_cents, starts_within_the_hour
+from colony.core.budget import cap_of, is_used_up, was_asked
 from colony.core.keywords import PRIORITIES, accepted
 from colony.core.lease import Ended, lease_of
 from colony.core.lines import clip
 from colony.core.markers import utc
+from colony.core.money import dollars
 from colony.core.people import needs_accept
 from colony.core.project import Project
 from colony.core.relations import blockers, is_question, open_questions, parts_of
@@ -40,10 +42,12 @@ Code = Literal[
     "parent",
     "asked",
     "stranger",
+    "budget",
     "starts",
     "host",
     "folder",
     "needs",
+    "reviews",
 ]
 """Why a ticket is not started. *silent*: its lease is past its time. *unleased*: in progress by
 somebody else's hand, or its lease has ended. *unread*: its history is missing from the survey."""
@@ -250,6 +254,18 @@ def _accepted(ticket: Ticket, survey: Survey) -> For | Waits | None:
     return Waits("stranger", f"opened by {who}: waits for /accept by a member of the project")
 
 
+def _budget(ticket: Ticket, survey: Survey) -> For | Waits | None:
+    asked = survey.max_cost_cents or was_asked(ticket)
+    history = survey.histories.get(ticket.ref) if asked else None
+    if history is None:
+        return None
+    cap = cap_of(history.events, survey.people_of(ticket), survey.max_cost_cents)
+    cost = cost_cents(history.events, but="")
+    if is_used_up(cap, cost):
+        return Waits("budget", f"it has cost {dollars(cost)}, and may cost {dollars(cap)}")
+    return For(f"it has cost {dollars(cost)} of {dollars(cap)}") if cap else None
+
+
 def _starts(ticket: Ticket, survey: Survey) -> Waits | None:
     """A safety net: whatever it is that starts a ticket again and again."""
     history = survey.histories.get(ticket.ref) if survey.max_starts else None
@@ -283,6 +299,15 @@ def _needs(ticket: Ticket, survey: Survey) -> For | Waits | None:
     return For(f"this host offers what it needs: {clip(', '.join(project.needs), 200)}")
 
 
+def _reviews(ticket: Ticket, survey: Survey) -> Waits | None:
+    """Who does not come to trying results gets no more of them; what was sent back goes on."""
+    waiting = survey.reviews.get(ticket.ref.project, 0)
+    if ticket.state != "open" or not 0 < survey.max_review <= waiting:
+        return None
+    results = "1 result waits" if waiting == 1 else f"{waiting} results wait"
+    return Waits("reviews", f"{results} for the creator of {ticket.ref.project}: nothing new yet")
+
+
 def _priority(ticket: Ticket, _: Survey) -> For | None:
     if not ticket.priority:
         return None
@@ -310,8 +335,10 @@ RULES: Final[tuple[Rule, ...]] = (
     _parent,
     _asked,
     _accepted,
+    _budget,
     _starts,
     _host,
     _needs,
+    _reviews,
     _priority,
 )

@@ -175,13 +175,26 @@ def remedy_of(ticket: Ticket, code: Code) -> str:
             return _registry(ref.project, code)
         case "blocked":
             return _unblock(ticket)
-        case "starts" | "stranger":
-            accept = f'accept it: colony ticket comment {named} "/accept"'
-            return accept if code == "stranger" else f"let it start now: colony retry {named}"
+        case "stranger" | "budget" | "starts" | "reviews":
+            return _let_go(ref, code)
         case "ordered" | "parent" | "unread":
             return ""
         case _:
             assert_never(code)
+
+
+def _let_go(ref: Ref, code: Code) -> str:
+    named = f"{ref.project} {ref.number}"
+    match code:
+        case "stranger":
+            return f'accept it: colony ticket comment {named} "/accept"'
+        case "budget":
+            # A shell would read "$N" in double quotes as a variable.
+            return f"let it cost more: colony ticket comment {named} '/budget $N'"
+        case "starts":
+            return f"let it start now: colony retry {named}"
+        case _:
+            return f"try what waits: colony ticket list --project {ref.project} --state review"
 
 
 def _registry(project: str, code: Code) -> str:

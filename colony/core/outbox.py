@@ -7,15 +7,16 @@ the same key. Only numbers of tickets that earlier effects made are filled in at
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from colony.core import markers
 from colony.core.attempts import in_vain
+from colony.core.budget import BUDGET_SOURCE, is_used_up
 from colony.core.endings import Ending
+from colony.core.money import cents_of, dollars, nanos_of
 from colony.core.people import STRANGER_SUFFIX
 from colony.core.report import Issue, Question, Report
 from colony.core.texts import (
@@ -36,7 +37,8 @@ from colony.core.texts import (
     report as report_text,
 )
 from colony.core.texts.details import Filed
-from colony.core.texts.layout import link, price
+from colony.core.texts.failed_check import reasons
+from colony.core.texts.layout import link, price, say
 from colony.core.texts.question import Asked
 from colony.core.ticket import Event, NewTicket, Ref, State
 from colony.core.verdict import Ruled
@@ -113,6 +115,12 @@ class Closing:
     limits: Limits = Limits()
     earlier_cents: int = 0
     """US cents that the sessions before this one cost, as far as it is known."""
+    earlier_known: bool = True
+    """False: one of them was cut off, that is a lower bound."""
+    cap_cents: int = 0
+    """US cents that all sessions on the ticket may cost; 0: no limit."""
+    cut_by_cap: bool = False
+    """The worker was stopped because nothing was left of that."""
     later: tuple[Event, ...] = ()
     """People's comments that came after the brief, oldest first."""
     strangers: bool = False
@@ -126,14 +134,31 @@ class Closing:
 
     @property
     def price(self) -> str:
-        return price(self.cost_usd, self.cost_known, self.runs)
+        own = price(self.cost_usd, self.cost_known, self.runs)
+        return f"{own} · {self.so_far} with the tries before" if self.earlier_cents else own
 
     @property
     def spent(self) -> markers.Spent:
         """What later decisions need of this session, for its machine line."""
-        cents = self.cost_usd * 100
-        noted = _noted(round(cents)) if math.isfinite(cents) else 0
-        return markers.Spent(noted, _noted(self.steps), self.progress, self.out_of_steps)
+        cents = _noted(cents_of(nanos_of(self.cost_usd)))
+        steps, bound = _noted(self.steps), not self.cost_known
+        return markers.Spent(cents, steps, self.progress, self.out_of_steps, bound)
+
+    @property
+    def so_far_cents(self) -> int:
+        """What all sessions on the ticket cost, this one too."""
+        return self.earlier_cents + (self.spent.cost_cents or 0)
+
+    @property
+    def so_far(self) -> str:
+        known = self.cost_known and self.earlier_known
+        return f"{'' if known else 'at least '}{dollars(self.so_far_cents)}"
+
+    @property
+    def spent_up(self) -> bool:
+        """The ticket has cost all that it may. Where a person moved it nobody asks for more."""
+        reached = self.cut_by_cap or is_used_up(self.cap_cents, self.so_far_cents)
+        return reached and self.state == "progress"
 
     def name(self, word: str) -> str:
         """The name of an effect that each end of the session has for itself."""
@@ -171,6 +196,11 @@ def unchecked(closing: Closing, report: Report) -> tuple[Effect, ...]:
 def sent_back(closing: Closing, ruled: Ruled, fail: int, limit: int) -> tuple[Effect, ...]:
     """The report failed its check, for the `fail`th time; at `limit` a person is asked."""
     line = markers.Verdict(closing.session, fail, limit, ruled.overruled, closing.spent)
+    if closing.spent_up:
+        more = _ask_for_more(closing, [f"Last time: {each}" for each in reasons(ruled.why, 1)])
+        text = failed_check.spent_up(ruled.why, place(more.name), line)
+        move = _move(closing, "fail:state", "pending", moved.spent_up())
+        return (more, _comment(closing, "fail:comment", text), move)
     if fail < limit:
         text = failed_check.sent_back(ruled.why, line)
         return (
@@ -206,6 +236,10 @@ def no_report(closing: Closing, ending: Ending) -> tuple[Effect, ...]:
     """The work ended without a report; the one write says why. Where nothing came of it time and
     again, a person is asked."""
     count = closing.in_vain + 1
+    if closing.spent_up:
+        text = handback.spent_up(closing.session, closing.host, ending, closing.spent)
+        last = [f"Last time: {handback.REASONS[ending]}."]
+        return (_ask_for_more(closing, last), _move(closing, "back:state", "pending", text))
     line = markers.Run(closing.session, "", handback.how_of(ending), ending, closing.spent)
     if in_vain(line) and count >= closing.limits.in_vain:
         name = closing.name("back:question")
@@ -261,6 +295,9 @@ def _result_text(closing: Closing, report: Report, line: markers.Report, filed: 
 def _enough(closing: Closing, report: Report) -> tuple[Effect, ...]:
     """Half done once more, and so often that somebody should look."""
     count = closing.half_done + 1
+    if closing.spent_up and not report.complete:
+        left = [f"Still open: {say(each)}" for each in report.open[:2]]
+        return (_ask_for_more(closing, left),)
     if report.complete or count < closing.limits.half_done:
         return ()
     tried = question_text.Tried(count, "", _cost_so_far(closing))
@@ -270,11 +307,20 @@ def _enough(closing: Closing, report: Report) -> tuple[Effect, ...]:
 
 
 def _cost_so_far(closing: Closing) -> str:
-    cents = closing.earlier_cents + (closing.spent.cost_cents or 0)
-    return f"${cents // 100}.{cents % 100:02}" if cents else ""
+    return closing.so_far if closing.so_far_cents else ""
+
+
+def _ask_for_more(closing: Closing, last: Sequence[str]) -> Effect:
+    """The ticket has cost all that it may; `last` tells how it stands, one line each."""
+    spending = question_text.Spending(closing.so_far_cents, closing.cap_cents, closing.so_far)
+    asked = question_text.spent_up(closing.ticket, closing.link, spending, last)
+    source = closing.name(f"{BUDGET_SOURCE}{closing.session}:question")
+    return _ask(closing, closing.name("budget:question"), asked, source)
 
 
 def _result_move(closing: Closing, line: markers.Report) -> tuple[Effect, ...]:
+    if line.half_done and closing.spent_up:
+        return (_move(closing, "state", "pending", moved.spent_up()),)
     if line.half_done and closing.half_done + 1 >= closing.limits.half_done:
         text = moved.half_done_for_good(closing.half_done + 1)
         return (_move(closing, "state", "pending", text),)

@@ -13,6 +13,7 @@ from typing import Final, Literal
 from colony.core.allowance import NO_SEAT, Quota, Seat
 from colony.core.lines import clip
 from colony.core.markers import utc
+from colony.core.opening import closed
 from colony.core.pick import Next, Unready, pick
 from colony.core.ports import Range, free_ranges
 from colony.core.survey import Survey
@@ -75,6 +76,8 @@ class Room:
     paused: frozenset[str] = frozenset()
     """Projects; the empty name stands for all of them."""
     stopping: bool = False
+    closed_until_ms: int | None = None
+    """It is outside of the hours in which sessions are started until then; None: it is not."""
     refused: Mapping[Ref, Refusal] = field(default_factory=dict)
     folders: Mapping[str, str] = field(default_factory=dict)
     """Project -> its dev folder here, all links resolved."""
@@ -305,6 +308,9 @@ class _Hands:
     def _not_now(self, ref: Ref, kept: Kept | None, folder: str) -> tuple[str, str] | None:
         if kept is not None:
             return "kept", f"session {kept.session} of this host is on it"
+        closed_until_ms = self._room.closed_until_ms
+        if closed_until_ms is not None:
+            return "hours", closed(closed_until_ms)
         refused = self._room.refused.get(ref)
         if refused is not None and self._now_ms < refused.until_ms:
             return "refused", f"{clip(refused.why, WHY_MAX)}; again after {utc(refused.until_ms)}"

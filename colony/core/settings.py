@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from colony.core.hours import Hours
+from colony.core.hours import parse as parse_hours
 from colony.core.ports import Range, parse_range
 from colony.core.project import AGENTS, PERMISSION_MODES, SECONDS_MAX, TURNS_MAX
 from colony.core.spelling import hint
@@ -66,6 +68,15 @@ def _dollars(text: str) -> float:
     if not math.isfinite(value) or value <= 0:
         raise ValueError("must be a number of dollars above 0")
     return value
+
+
+def _cents(text: str) -> int:
+    """`20` or `7.50` dollars, as cents."""
+    found = re.fullmatch(r"([0-9]{1,7})(?:\.([0-9]{1,2}))?", text, re.ASCII)
+    cents = int(found[1]) * 100 + int((found[2] or "").ljust(2, "0")) if found else 0
+    if not cents:
+        raise ValueError("must be dollars above 0 such as 20 or 7.50")
+    return cents
 
 
 def _one_of(*words: str) -> Kind:
@@ -140,6 +151,10 @@ def _ports(text: str) -> Range:
     if found is None:
         raise ValueError("must be a range of ports such as 8700-8749")
     return found
+
+
+def _hours(text: str) -> Hours | None:
+    return parse_hours(text) if text.strip() else None
 
 
 def _zone(text: str) -> str:
@@ -279,6 +294,10 @@ SETTINGS: Final[tuple[Setting, ...]] = tuple(
          "half-done rounds of a ticket that become a question"),
         ("max_cost_per_day", "work", "COLONY_MAX_COST_PER_DAY", _or_none(_dollars), "",
          "dollars of a day (UTC), from which on nothing is started; default: no limit"),
+        ("max_cost_per_ticket", "work", "COLONY_MAX_COST_PER_TICKET", _or_none(_cents), "",
+         "dollars of all sessions on a ticket that become a question; default: no limit"),
+        ("max_review", "work", "COLONY_MAX_REVIEW", _count(0, 1_000_000), "0",
+         "results of a project waiting for its creator while nothing new is started; 0: no limit"),
         ("capabilities", "work", "COLONY_CAPABILITIES", _lower_words, "",
          "what this host offers, with commas, for projects that say what they need"),
         ("ui_conventions", "work", "COLONY_UI_CONVENTIONS", _or_empty, "",
@@ -304,6 +323,8 @@ SETTINGS: Final[tuple[Setting, ...]] = tuple(
          "the program that tells the quota; default: the worker's"),
         ("stop_finish_seconds", "run", "COLONY_STOP_FINISH_SECONDS", _count(0, SECONDS_MAX), "0",
          "seconds after a stop until what still runs is parked; 0: it may finish"),
+        ("hours", "run", "COLONY_HOURS", _hours, "",
+         "when sessions are started, such as Mon-Fri 18:00-08:00, Sat; default: always"),
         ("lease_ttl", "lease", "COLONY_LEASE_TTL", _count(10, SECONDS_MAX), "7200",
          "seconds a lease lives unrenewed"),
         ("heartbeat", "lease", "COLONY_HEARTBEAT", _or_none(_SECONDS), "",

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from colony.core.lines import Json
+from colony.core.money import nanos_of, usd_of
 
 COUNT_MAX: Final = 10**15 - 1
 """No count of a run is larger: every reader of JSON holds it exactly, and so does a sum's."""
@@ -152,7 +153,7 @@ def part_cost(turn: Turn, counted_usd: float) -> float | None:
     """
     if turn.total_cost_usd is None:
         return None
-    return max(0.0, turn.total_cost_usd - counted_usd)
+    return usd_of(max(0, nanos_of(turn.total_cost_usd) - nanos_of(counted_usd)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,10 +50,10 @@ from colony.flow import parking, posting, telling
 from colony.flow.answers import validated, without
 from colony.flow.assignment import Since, controller_run, paid_by, settled_run, worker_run
 from colony.flow.bench import Bench
-from colony.flow.briefing import Wanted, gather
+from colony.flow.briefing import gather, wanted_by
 from colony.flow.evidence import BRIEF, Spoiled, judged_of, report_of
 from colony.flow.following import Doing, Follower
-from colony.flow.growth import grown, has_progress
+from colony.flow.growth import grown
 from colony.flow.hold import Holder, patiently
 from colony.flow.news import News
 from colony.flow.observe import people_in
@@ -257,10 +257,9 @@ class Session:
 
     def _write_brief(self, survey: Survey, history: History, facts: Facts) -> Facts:
         """The brief and the intent to take, on disk before the take is sent."""
-        setup = grown(facts.setup, history)
+        setup = grown(facts.setup, history, survey.people_of(history.ticket))
         facts = replace(facts, setup=setup)
-        wanted = Wanted(facts.session, setup.ports, setup.worker.max_turns, setup.worker.timeout_s)
-        made = gather(self.bench.sources, survey, history, wanted)
+        made = gather(self.bench.sources, survey, history, wanted_by(facts))
         sha256 = self.bench.place.folder.write(
             BRIEF, self.bench.sources.templates.brief(made).encode()
         )
@@ -376,11 +375,9 @@ class Session:
                 self.bench.emit(line)
 
     def compose(self, step: Compose) -> None:
-        history = patiently(self.holder, self._read, posting.PATIENCE_S)
-        known = frozenset(self.bench.view.registry.projects)
+        seen = posting.seen(self.holder, self.bench.view, self.facts)
         judged = judged_of(self.bench, self.facts)
         ruled = judged[1] if judged else None
-        seen = posting.Seen(history, known, has_progress(self.facts))
         self.save(posting.compose(self.facts, step.occasion, ruled, seen))
 
     def send(self, step: Send) -> None:

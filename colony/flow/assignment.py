@@ -178,7 +178,7 @@ def _order(facts: Facts, part: PartFacts, runner: Runner, schema: str) -> PartOr
         max_turns=runner.max_turns,
         permission_mode=runner.permission_mode,
         allowed_tools=runner.allowed_tools,
-        max_budget_usd=runner.max_budget_usd,
+        max_budget_usd=facts.limit_usd(part),
         project_settings=facts.setup.project_settings,
     )
     return replace(order, disallowed_tools=READ_ONLY) if part.kind == "check" else order

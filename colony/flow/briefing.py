@@ -24,6 +24,7 @@ from colony.core.project import Project
 from colony.core.relations import is_question
 from colony.core.report import Expect, agent_schema
 from colony.core.rework import last_start, news_of, rejection_of
+from colony.core.session import Facts
 from colony.core.survey import Survey
 from colony.core.ticket import Event, History, Ref, State, Ticket
 from colony.errors import Refused
@@ -68,6 +69,14 @@ class Wanted:
     ports: Range
     max_turns: int
     timeout_s: int
+    max_usd: float | None = None
+
+
+def wanted_by(facts: Facts) -> Wanted:
+    """What the brief of this session says of it."""
+    setup, worker = facts.setup, facts.setup.worker
+    limit = setup.worker_limit_usd(facts.cost_usd)
+    return Wanted(facts.session, setup.ports, worker.max_turns, worker.timeout_s, limit)
 
 
 def project_of(registry: Registry, name: str) -> Project:
@@ -103,7 +112,7 @@ def gather(sources: Sources, survey: Survey, history: History, wanted: Wanted) -
         ),
         session=wanted.session,
         now_ms=survey.now_ms,
-        budget=Budget(wanted.max_turns, wanted.timeout_s, sources.max_chars),
+        budget=Budget(wanted.max_turns, wanted.timeout_s, sources.max_chars, wanted.max_usd),
         texts=sources.templates.texts(project.depends_on),
         report_schema=_schema(sources.report_schema, ticket.ref, wanted.session, project),
         people=people,

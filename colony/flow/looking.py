@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 from typing import Final
 
 from colony.core.attempts import HOUR_MS
 from colony.core.fold import folded, one_sided
 from colony.core.people import People, people_of
-from colony.core.survey import Survey
+from colony.core.survey import Survey, in_review
 from colony.core.ticket import Event, FeedEvent, History, ProjectInfo, Ref, Ticket
 from colony.errors import NotFound
 from colony.flow.observe import LOOKED_AT, Viewpoint, survey_of, unclear
@@ -99,14 +100,15 @@ class _Known(ABC):
             people = self._people(view)
             now_ms = self._tracker.now_ms()
             since_ms = now_ms - HOUR_MS if view.max_starts else None
-            wanted = [row.ref for row in self._live if unclear(row, people, view.intake, since_ms)]
+            wanted = [row.ref for row in self._live if unclear(row, people, view, since_ms)]
             missing = [ref for ref in wanted if ref not in self._events]
             if not missing:
                 break
             self._read(missing[:PAGE])
         self._events = {ref: self._events[ref] for ref in wanted}
         histories = [History(self._rows[ref], events) for ref, events in self._events.items()]
-        return survey_of(self._tracker, view, self._ordered, people, histories)
+        survey = survey_of(self._tracker, view, self._ordered, people, histories)
+        return replace(survey, reviews=in_review(self._ordered)) if view.max_review else survey
 
     def _people(self, view: Viewpoint) -> dict[str, People]:
         names = sorted({row.ref.project for row in self._live})

@@ -11,7 +11,14 @@ from typing import Final
 from colony.core.codec import to_json
 from colony.core.lease import is_mine
 from colony.core.lines import Line
-from colony.core.session import UNTIL_ASKED_MS, Facts, Outcome, go_on_now, park_changed
+from colony.core.session import (
+    UNTIL_ASKED_MS,
+    Facts,
+    Occasion,
+    Outcome,
+    go_on_now,
+    park_changed,
+)
 from colony.errors import Busy, NotFound, Refused
 from colony.flow import runs, work
 from colony.flow.bench import Bench
@@ -23,6 +30,7 @@ from colony.host.wake import wake_holder
 WAIT_S: Final = 10.0
 """How long the session's process is given to do as asked, before this command says so and ends."""
 GIVEN_BACK: Final = "is given back: it is open, and a running colony run starts it again"
+ASKS: Final = "has cost all that it may: its creator is asked"
 LOOK_S: Final = 0.1
 LOCK_WAIT_S: Final = 2.0
 
@@ -80,6 +88,8 @@ def outcome_line(facts: Facts, asked: Asked) -> Line | None:
     """What became of it; None: it was left with the order undone."""
     if facts.outcome is Outcome.GIVEN_BACK and asked == "stop":
         return _line(facts, f"{facts.session} — {facts.ticket} {GIVEN_BACK}", "given back")
+    if facts.outcome is Outcome.QUESTION and facts.occasion is Occasion.STOPPED:
+        return _line(facts, f"{facts.session} — {facts.ticket} {ASKS}", "question")
     if facts.outcome is not None:
         text = f"{facts.session} — had ended before: {facts.outcome}"
         return _line(facts, text, str(facts.outcome))

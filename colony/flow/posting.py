@@ -8,18 +8,22 @@ from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
 from colony.core import outbox
-from colony.core.attempts import attempts_of, cost_cents
+from colony.core.attempts import attempts_of, cost_cents, is_cost_known
+from colony.core.budget import cap_of, may_be_capped
 from colony.core.endings import Ending
 from colony.core.lease import is_mine
 from colony.core.lines import Json, Line
 from colony.core.markers import Retry, Verdict, marker_of
 from colony.core.outbox import Closing, Effect, Limits, fill
+from colony.core.people import NOBODY, People
 from colony.core.session import GONE, LATE, MOVED, Facts, Occasion, why_no_report
 from colony.core.standing import Standing, standing_of
 from colony.core.ticket import Event, History, Ref
 from colony.core.verdict import Ruled
 from colony.errors import Invalid, NotFound
+from colony.flow.growth import has_progress
 from colony.flow.hold import Holder, patiently
+from colony.flow.observe import Viewpoint, people_in
 from colony.tracker.protocol import ANY, Conflict, Guard, Written
 
 PATIENCE_S: Final = 300.0
@@ -38,6 +42,18 @@ class Seen:
     """Projects that have a registry entry."""
     progress: bool
     """The session left something."""
+    people: People = NOBODY
+    """Of the project; nobody where it does not matter."""
+
+
+def seen(holder: Holder, view: Viewpoint, facts: Facts) -> Seen:
+    """The ticket as it is now, and who is who where that decides what it may cost."""
+    history = patiently(holder, lambda: holder.tracker.ticket(holder.ref), PATIENCE_S)
+    people = NOBODY
+    if may_be_capped(history.events, facts.setup.max_cost_cents):
+        names, project = view.creator_names, holder.ref.project
+        people = patiently(holder, lambda: people_in(holder.tracker, names, project), PATIENCE_S)
+    return Seen(history, frozenset(view.registry.projects), has_progress(facts), people)
 
 
 def closing_of(facts: Facts, seen: Seen) -> Closing:
@@ -45,6 +61,8 @@ def closing_of(facts: Facts, seen: Seen) -> Closing:
     history = seen.history
     before = attempts_of(history.events)
     ticket = history.ticket
+    earlier = cost_cents(history.events, facts.session)
+    cap = cap_of(history.events, seen.people, facts.setup.max_cost_cents)
     return Closing(
         ticket=facts.ticket,
         url=ticket.url,
@@ -63,7 +81,11 @@ def closing_of(facts: Facts, seen: Seen) -> Closing:
         in_vain=before.in_vain,
         half_done=before.half_done,
         limits=Limits(facts.setup.max_attempts, facts.setup.max_half_done),
-        earlier_cents=cost_cents(history.events, facts.session),
+        earlier_cents=earlier,
+        earlier_known=is_cost_known(history.events, facts.session),
+        cap_cents=cap,
+        # Where the cap was raised meanwhile there is something left.
+        cut_by_cap=facts.cut_by_cap and cap - earlier <= (facts.setup.left_cents or 0),
         later=later_comments(history, facts.brief_event),
         strangers=facts.strangers,
         round=facts.round,

@@ -15,6 +15,7 @@ from colony.core.allowance import ANYTHING, Quota
 from colony.core.brake import Brake, Braked, Look, brake
 from colony.core.iteration import Begun, Iteration, line
 from colony.core.lines import Line, clip
+from colony.core.opening import ALWAYS, Opening
 from colony.core.pick import Unready
 from colony.core.plan import (
     Action,
@@ -72,6 +73,8 @@ class LoopSettings:
     folders: Mapping[str, str]
     """Project -> dev folder here, all links resolved."""
     account: AccountSettings = NO_ACCOUNT
+    opening: Opening = ALWAYS
+    """When sessions are started."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,6 +296,7 @@ class Loop:
         room = Room(
             paused=_paused(bench.control.pauses()),
             stopping=bench.signals.count > 0,
+            closed_until_ms=settings.opening.closed_until_ms(bench.clock.wall_ms()),
             refused=self._backoff.refusals,
             folders=settings.folders,
             expiries=braked.expiries,
@@ -369,13 +373,13 @@ class Loop:
         self._asked |= {unready}
 
     def _wake_in_time(self, kept: tuple[Kept, ...], quota: Quota) -> None:
-        """The next iteration is no later than the end of a pause."""
+        """The next iteration is no later than the end of a pause, or than starts are allowed."""
         now_ms, now_s = self._bench.clock.wall_ms(), self._bench.clock.boot_s()
         due = [
             one.due_ms for one in kept if one.state in ("parked", "left") and one.due_ms > now_ms
         ]
-        held_ms = quota.wake_ms(now_ms)
-        due += [held_ms] if held_ms is not None else []
+        held_ms, opens_ms = quota.wake_ms(now_ms), self._settings.opening.closed_until_ms(now_ms)
+        due += [each for each in (held_ms, opens_ms) if each is not None]
         if due:
             due_s = now_s + max(LEAST_S, (min(due) - now_ms) / 1000)
             self._next_s = min(self._next_s, due_s)

@@ -20,7 +20,7 @@ from colony.core.session import (
 from colony.errors import Busy, Refused, Unreachable
 from colony.flow.advance import Session
 from colony.flow.bench import Bench, VersionProblem
-from colony.flow.briefing import Wanted, gather
+from colony.flow.briefing import gather, wanted_by
 from colony.flow.evidence import Spoiled, report_of
 from colony.flow.observe import look_at
 from colony.flow.take import refuse, salvage
@@ -75,9 +75,7 @@ def rehearse(bench: Bench, facts: Facts) -> str:
     check_agents(bench, facts.setup)
     survey, history = look_at(bench.tracker, bench.view, facts.ticket)
     refuse(survey, history)
-    worker = facts.setup.worker
-    wanted = Wanted(facts.session, facts.setup.ports, worker.max_turns, worker.timeout_s)
-    made = gather(bench.sources, survey, history, wanted)
+    made = gather(bench.sources, survey, history, wanted_by(facts))
     return bench.sources.templates.brief(made)
 
 

@@ -12,6 +12,7 @@ from colony.core.attempts import (
     attempts_of,
     cost_cents,
     in_vain,
+    is_cost_known,
     starts_within_the_hour,
     steps_for,
 )
@@ -131,6 +132,16 @@ def test_what_the_sessions_before_cost() -> None:
     events = story.history().events
     assert cost_cents(events, "c") == 200
     assert cost_cents(events, "") == 207
+
+
+def test_what_was_cut_off_leaves_a_lower_bound() -> None:
+    cut = Spent(20, 4, True, lower_bound=True)
+    events = Story().notes(Run("a", "h", "given back", Ending.KILLED, cut)).history().events
+    assert not is_cost_known(events, "b")
+    assert is_cost_known(events, "a")
+    assert cost_cents(events, "b") == 20
+    events = Story().notes(Run("a", "h", "no report")).says("lower bound").history().events
+    assert is_cost_known(events, "b")
 
 
 def test_the_words_are_those_of_the_endings() -> None:

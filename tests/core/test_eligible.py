@@ -35,9 +35,9 @@ from colony.core.eligible import (
     priority_word,
     reasons,
 )
-from colony.core.markers import Deployed, LeaseLine, Parked, Report, Retry, utc
+from colony.core.markers import Deployed, LeaseLine, Parked, Report, Retry, Run, Spent, utc
 from colony.core.people import People
-from colony.core.survey import ProjectTrouble, Survey
+from colony.core.survey import ProjectTrouble, Survey, in_review
 from colony.core.ticket import STATES, LeaseView, Ref, Ticket
 
 NOW = 1_000_000_000_000
@@ -164,6 +164,18 @@ TABLE: list[tuple[Ticket, dict[str, Any], Code, str]] = [
         "needs",
         "this host does not offer: gpu, kvm",
     ),
+    (
+        make_ticket(),
+        {"max_review": 2, "reviews": {"shop": 2}},
+        "reviews",
+        "2 results wait for the creator of shop: nothing new yet",
+    ),
+    (
+        make_ticket(),
+        {"max_review": 1, "reviews": {"shop": 1}},
+        "reviews",
+        "1 result waits for the creator of shop: nothing new yet",
+    ),
 ]
 
 
@@ -203,7 +215,7 @@ def test_a_ticket_that_is_started_again_and_again_waits_an_hour() -> None:
 
 
 def test_every_code_is_in_a_test() -> None:
-    elsewhere = {"question", "reopened", "stranger", "starts"}
+    elsewhere = {"question", "reopened", "stranger", "starts", "budget"}
     assert {code for _, _, code, _ in TABLE} | elsewhere == set(get_args(Code))
     assert set(get_args(Code)) > COUNTED
 
@@ -486,3 +498,102 @@ def test_more_than_the_limit_wait_for_as_many_to_pass() -> None:
 def test_retry_or_no_limit_lets_it_start() -> None:
     assert at_once(tried(9), max_starts=0) == Ready()
     assert at_once(tried(9).notes(Retry(1))) == Ready()
+
+
+# --- results that wait for their creator -----------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"max_review": 2, "reviews": {"shop": 1}},
+        {"max_review": 2, "reviews": {"bakery": 9}},
+        {"max_review": 0, "reviews": {"shop": 9}},
+        {"max_review": 2},
+    ],
+)
+def test_fewer_results_than_the_limit_hold_nothing(facts: dict[str, Any]) -> None:
+    assert first(make_survey(make_ticket(), **facts)) == Ready()
+
+
+def test_what_was_sent_back_goes_on_whatever_waits() -> None:
+    history = sent_back().history()
+    full = {"max_review": 1, "reviews": {"shop": 5}}
+    assert isinstance(first(survey_of(history, **full)), Ready)
+    assert waits(leased("started"), **full).code == "leased"
+
+
+def test_results_are_counted_by_project_and_questions_are_none() -> None:
+    rows = (
+        make_ticket(1, state="review"),
+        make_ticket(2, state="review"),
+        make_ticket(3, "bakery", state="review"),
+        make_ticket(4, state="review", subject="Question: which?"),
+        make_ticket(5, state="open"),
+    )
+    assert in_review(rows) == {"shop": 2, "bakery": 1}
+
+
+# --- what a ticket may cost ------------------------------------------------------------------
+
+
+def dear(*cents: int) -> Story:
+    """A ticket whose sessions cost so much."""
+    story = Story()
+    for at, each in enumerate(cents):
+        session = f"s-20260101T0900-{at:06x}"
+        story = story.starts(session)
+        story = story.turns("open", Run(session, HOST, "no report", spent=Spent(each, 9, True)))
+    return story
+
+
+def capped(story: Story, cents: int = 500, **facts: Any) -> Ready | Waits:
+    return first(survey_of(story.history(), max_cost_cents=cents, **facts))
+
+
+@pytest.mark.parametrize(
+    ("story", "cap", "reason"),
+    [
+        (dear(), 500, None),
+        (dear(120, 379), 500, None),
+        (dear(120, 380), 500, "it has cost $5.00, and may cost $5.00"),
+        (dear(120, 512), 500, "it has cost $6.32, and may cost $5.00"),
+        (dear(120, 512), 0, None),
+        (dear(120, 512).says("/budget $10"), 500, None),
+        (dear(120, 512).says("/budget $6"), 500, "it has cost $6.32, and may cost $6.00"),
+        (dear(120).says("/budget $1"), 500, "it has cost $1.20, and may cost $1.00"),
+        # Without a setting its history is not read: its next session asks at once.
+        (dear(120).says("/budget $1"), 0, None),
+        (dear(120, 512).says("/budget $10", by=EVE), 500, "it has cost $6.32, and may cost $5.00"),
+        (dear(120, 512).notes(Retry(1)), 500, "it has cost $6.32, and may cost $5.00"),
+    ],
+)
+def test_a_ticket_at_its_cap_waits(story: Story, cap: int, reason: str | None) -> None:
+    said = capped(story, cap)
+    assert said == (Ready() if reason is None else Waits("budget", reason))
+
+
+def test_once_it_was_asked_about_its_cap_holds_without_a_setting_too() -> None:
+    asked = related(7, "done", "Question (shop#1): more?", f"colony-budget:{S1}:question")
+    history = with_children(dear(120).says("/budget $1").history(), asked)
+    said = first(survey_of(history))
+    assert said == Waits("budget", "it has cost $1.20, and may cost $1.00")
+
+
+def test_what_is_sent_back_is_held_by_its_cap_too() -> None:
+    story = dear(600).starts(S2).turns("review").moves("reopened", "still grey")
+    said = capped(story)
+    assert isinstance(said, Waits)
+    assert said.code == "budget"
+
+
+def test_what_it_has_cost_is_told_where_there_is_a_cap() -> None:
+    survey = survey_of(dear(120).history(), max_cost_cents=500)
+    assert For("it has cost $1.20 of $5.00") in reasons(survey.tickets[0], survey)
+
+
+def test_the_cap_is_told_before_what_passes_by_itself() -> None:
+    story = dear(200, 200, 200)
+    said = capped(story, max_starts=1, now_ms=story.now)
+    assert isinstance(said, Waits)
+    assert said.code == "budget"

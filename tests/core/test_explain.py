@@ -94,6 +94,16 @@ def test_every_code_has_its_remedy_or_needs_none() -> None:
             "remove the link: colony ticket block shop 1 shop 2 --remove",
         ),
         (make_ticket(), "stranger", 'accept it: colony ticket comment shop 1 "/accept"'),
+        (
+            make_ticket(),
+            "budget",
+            "let it cost more: colony ticket comment shop 1 '/budget $N'",
+        ),
+        (
+            make_ticket(),
+            "reviews",
+            "try what waits: colony ticket list --project shop --state review",
+        ),
         (make_ticket(), "no file", "register its folder: colony init FOLDER"),
         (
             make_ticket(),

@@ -145,6 +145,8 @@ spents = st.builds(
     st.none() | st.integers(0, 10**12),
     st.none() | numbers,
     st.none() | st.booleans(),
+    st.booleans(),
+    st.booleans(),
 )
 markers: st.SearchStrategy[Marker] = st.one_of(
     st.builds(LeaseLine, names, hosts, st.sampled_from(["started", "renewed", "salvage"]), numbers),

@@ -17,6 +17,7 @@ from reports import (
     verdict,
 )
 
+from colony.core.budget import BUDGET_SOURCE
 from colony.core.codec import from_json, to_json
 from colony.core.endings import BELONGS, Ending
 from colony.core.markers import (
@@ -308,7 +309,16 @@ def test_the_machine_line_says_what_a_later_decision_needs(
 
 @pytest.mark.parametrize(
     ("cost", "cents"),
-    [(1.845, 184), (-1, 0), (1e300, 10**15 - 1), (1e308, 0), (float("inf"), 0), (float("nan"), 0)],
+    [
+        (1.845, 185),
+        (1.8449, 184),
+        (2.675, 268),
+        (-1, 0),
+        (1e300, 10**15 - 1),
+        (1e308, 10**15 - 1),
+        (float("inf"), 0),
+        (float("nan"), 0),
+    ],
 )
 def test_any_cost_has_a_number_of_cents(cost: float, cents: int) -> None:
     assert closing(cost_usd=cost).spent.cost_cents == cents
@@ -473,6 +483,125 @@ def test_half_done_too_often_asks_beside_the_comment() -> None:
         assert words in asked.subject + asked.summary
     done = passed(closing(half_done=9, limits=limits), report())
     assert outline(done) == ["comment comment", "move state -> review"]
+
+
+@pytest.mark.parametrize(
+    ("facts", "line"),
+    [
+        ({}, "$1.84 · 2 sessions"),
+        ({"earlier_cents": 316}, "$1.84 · 2 sessions · $5.00 with the tries before"),
+        (
+            {"earlier_cents": 316, "earlier_known": False},
+            "$1.84 · 2 sessions · at least $5.00 with the tries before",
+        ),
+        ({"cost_known": False}, "at least $1.84 · 2 sessions"),
+        (
+            {"earlier_cents": 316, "cost_known": False},
+            "at least $1.84 · 2 sessions · at least $5.00 with the tries before",
+        ),
+    ],
+)
+def test_the_price_of_a_result_and_of_the_tries_before(facts: dict[str, Any], line: str) -> None:
+    for effects in (
+        passed(closing(**facts), report()),
+        passed(closing(**facts), report(complete=False)),
+        no_verdict(closing(**facts)),
+    ):
+        [text] = [each.text for each in effects if each.kind == "comment"]
+        assert line in text.splitlines()
+        assert text.endswith(" · lower bound") is ("cost_known" in facts)
+
+
+def test_a_sum_that_may_be_more_is_told_so_where_more_is_asked_for() -> None:
+    facts = closing(**BROKE, earlier_known=False)
+    asked = created(no_report(facts, Ending.KILLED), "budget:question")
+    assert "it has cost at least $5.00 and may cost $5.00" in asked.subject
+    stuck = closing(**STUCK, earlier_cents=316, cost_known=False)
+    asked = created(no_report(stuck, Ending.KILLED), "back:question")
+    assert "All work on it so far cost at least $5.00." in asked.summary
+
+
+BROKE: dict[str, Any] = {"earlier_cents": 316, "cap_cents": 500}
+"""With the $1.84 of this session it has cost all that it may."""
+
+
+@pytest.mark.parametrize(
+    ("facts", "reached"),
+    [
+        ({}, False),
+        (BROKE, True),
+        (BROKE | {"cap_cents": 501}, False),
+        (BROKE | {"cap_cents": 0}, False),
+        (BROKE | {"earlier_cents": 900}, True),
+        ({"cap_cents": 900, "cut_by_cap": True}, True),
+        (BROKE | {"state": "done"}, False),
+        (BROKE | {"state": "pending"}, False),
+    ],
+)
+def test_when_a_ticket_has_cost_all_that_it_may(facts: dict[str, Any], reached: bool) -> None:
+    made = closing(**facts)
+    ends = (
+        no_report(made, Ending.NO_REPORT),
+        sent_back(made, failing(["false"]), 1, 2),
+        passed(made, report(complete=False)),
+    )
+    for effects in ends:
+        assert any(each.name == "budget:question" for each in effects) is reached
+        assert (effects[-1].state == "pending") is reached
+
+
+@pytest.mark.parametrize("ending", Ending)
+def test_however_it_ended_without_a_result_it_asks_for_more(ending: Ending) -> None:
+    facts = closing(**STUCK | BROKE)
+    effects = no_report(facts, ending)
+    assert outline(effects) == [
+        "create budget:question -> shop pending",
+        "move back:state -> pending",
+    ]
+    said = named(effects, "back:state").text
+    how: Any = "no report" if BELONGS[ending] == "ticket" else "given back"
+    assert machine_line(said) == Run(SESSION, "box1", how, ending, facts.spent)
+    assert "it has cost all that it may" in said
+
+
+@pytest.mark.parametrize("fail", [1, 2])
+def test_a_failed_check_asks_for_more_instead_of_for_another_way(fail: int) -> None:
+    effects = sent_back(closing(**BROKE), failing(["false", "ok"]), fail, 2)
+    assert outline(effects) == [
+        "create budget:question -> shop pending",
+        "comment fail:comment",
+        "move fail:state -> pending",
+    ]
+    assert place("budget:question") in effects[1].text
+    assert machine_line(effects[1].text) == Verdict(SESSION, fail, 2, True, SPENT)
+    assert "Last time: Not true: it stays" in created(effects, "budget:question").summary
+
+
+def test_half_done_asks_for_more_beside_its_comment() -> None:
+    often = {"half_done": 9, "limits": Limits(half_done=3)}
+    effects = passed(closing(**BROKE | often), report(complete=False, open=["tests", "docs"]))
+    assert outline(effects) == [
+        "create budget:question -> shop pending",
+        "comment comment",
+        "move state -> pending",
+    ]
+    asked = created(effects, "budget:question")
+    assert is_question(Related(TICKET, "pending", "", asked.source))
+    assert asked.parent == TICKET
+    assert asked.source.startswith(BUDGET_SOURCE)
+    assert asked.subject == (
+        "Question (shop#3): it has cost $5.00 and may cost $5.00. How shall it go on?"
+    )
+    for words in ('"/budget $10"', "answer here", "Still open: tests", "Still open: docs"):
+        assert words in asked.summary
+
+
+def test_what_is_finished_may_have_cost_anything() -> None:
+    assert outline(passed(closing(**BROKE), report())) == [
+        "comment comment",
+        "move state -> review",
+    ]
+    assert outline(no_verdict(closing(**BROKE)))[0].startswith("create none:question")
 
 
 def test_one_try_is_told_as_one() -> None:

@@ -130,6 +130,11 @@ def test_starts_are_by_priority_then_age_on_the_lowest_ports() -> None:
         ({"paused": frozenset({"shop"})}, "paused", "paused by hand here"),
         ({"paused": frozenset({""})}, "paused", "paused by hand"),
         (
+            {"closed_until_ms": NOW + 60_000},
+            "hours",
+            "outside of COLONY_HOURS until 2001-09-09 01:47 UTC",
+        ),
+        (
             {"refused": {Ref("shop", 1): Refusal(NOW + 60_000, "no sandbox")}},
             "refused",
             "no sandbox; again after 2001-09-09 01:47 UTC",
@@ -211,6 +216,16 @@ def test_why_an_eligible_ticket_is_not_started(
 def test_what_holds_no_start(facts: dict[str, Any]) -> None:
     """Each is the neighbour of a case above: over, another's, or no claim on the folder."""
     assert Start(Ref("shop", 1), (8700, 8709)) in planned(make_ticket(), **facts)
+
+
+def test_the_hours_hold_starts_and_nothing_that_was_begun() -> None:
+    """What is left or parked goes on, a dead lease is expired, a project is asked about."""
+    rows = (make_ticket(1), leased(2, "till"), leased(3, by=S2), make_ticket(4, "attic"))
+    actions = planned(
+        *rows, kept=(session("left", 2, "till", session=S1),), closed_until_ms=NOW + 60_000
+    )
+    assert [type(each) for each in actions] == [Expire, Ask, Resume, Wait]
+    assert codes(actions) == ["hours"]
 
 
 def test_when_a_refused_start_is_tried_again_is_told_however_long_its_reason() -> None:

@@ -36,6 +36,7 @@ from colony.core.session import (
     part_ended,
     part_started,
     phase_of,
+    why_no_report,
 )
 from colony.core.session.changes import READINGS_MAX, answered, on_account
 from colony.core.ticket import Ref
@@ -192,6 +193,87 @@ def test_a_session_that_crashed_to_its_end_is_given_back() -> None:
 )
 def test_the_phase_comes_from_the_same_facts(facts: Facts, phase: str) -> None:
     assert phase_of(facts) == phase
+
+
+# --- what the ticket may cost ----------------------------------------------------------------
+
+
+def on_a_budget(*costs: float, left: int | None = 500, own: float | None = None) -> Facts:
+    """Parts of the worker that cost so much; the last one ran out of steps."""
+    setup = replace(SETUP, worker=replace(RUNNER, max_budget_usd=own), left_cents=left)
+    parts = [
+        replace(part(at, "work", Ending.OUT_OF_STEPS), cost_usd=cost, met=True)
+        for at, cost in enumerate(costs, 1)
+    ]
+    return replace(LEASED, setup=setup, parts=tuple(parts))
+
+
+@pytest.mark.parametrize(
+    ("facts", "limit"),
+    [
+        (on_a_budget(), 5.0),
+        (on_a_budget(1.2), 3.8),
+        (on_a_budget(1.2, own=2.0), 2.0),
+        (on_a_budget(4.0, own=2.0), 1.0),
+        (on_a_budget(4.0, left=None), None),
+        (on_a_budget(4.0, left=None, own=2.0), 2.0),
+        (replace(on_a_budget(5.5), salvaged_after=1), None),
+    ],
+)
+def test_each_part_of_the_worker_may_cost_what_is_left(facts: Facts, limit: float | None) -> None:
+    number = len(facts.parts) + 1
+    for kind in ("work", "finalize", "fix"):
+        assert facts.limit_usd(part(number, kind, None)) == limit
+    assert facts.limit_usd(part(number, "check", None)) is None
+
+
+@pytest.mark.parametrize(
+    ("facts", "step"),
+    [
+        (on_a_budget(), RunPart("work")),
+        (on_a_budget(left=0), Compose(Occasion.NO_REPORT)),
+        (on_a_budget(4.999), RunPart("finalize", "u1")),
+        (on_a_budget(5.0), Compose(Occasion.NO_REPORT)),
+        (on_a_budget(5.0, left=None), RunPart("finalize", "u1")),
+        (replace(on_a_budget(5.0), salvaged_after=1), RunPart("finalize", "u1")),
+    ],
+)
+def test_where_nothing_is_left_the_worker_does_not_go_on(facts: Facts, step: Step) -> None:
+    assert next_step(facts, NOW) == step
+
+
+def test_who_salvages_has_a_refused_report_put_right_whatever_it_has_cost() -> None:
+    asked = replace(part(2, "finalize", Ending.REPORT, "b"), met=True)
+    facts = replace(on_a_budget(5.0), salvaged_after=1, report=ReportFacts(2, "b", valid=False))
+    facts = replace(facts, parts=(*facts.parts, asked))
+    assert next_step(facts, NOW) == RunPart("fix", "u2")
+    assert next_step(replace(facts, salvaged_after=None), NOW) == Compose(Occasion.NO_REPORT)
+
+
+def test_a_report_that_came_with_the_last_cent_is_checked() -> None:
+    facts = replace(on_a_budget(5.0), report=ReportFacts(1, "a", valid=True))
+    assert next_step(facts, NOW) == RunPart("check")
+
+
+def test_a_session_that_had_nothing_to_begin_with_says_so() -> None:
+    assert why_no_report(on_a_budget(left=0)) is Ending.OUT_OF_BUDGET
+    assert why_no_report(on_a_budget()) is Ending.CRASHED
+
+
+@pytest.mark.parametrize(
+    ("facts", "ended", "cut"),
+    [
+        (on_a_budget(4.0), Ending.OUT_OF_BUDGET, True),
+        (on_a_budget(4.0), Ending.OUT_OF_STEPS, False),
+        (on_a_budget(4.0, left=None), Ending.OUT_OF_BUDGET, False),
+        (on_a_budget(1.0, own=2.0), Ending.OUT_OF_BUDGET, False),
+        (on_a_budget(1.0, own=9.0), Ending.OUT_OF_BUDGET, True),
+        (on_a_budget(4.0, 0.5, own=2.0), Ending.OUT_OF_BUDGET, True),
+    ],
+)
+def test_whose_limit_stopped_the_worker(facts: Facts, ended: Ending, cut: bool) -> None:
+    *before, last = facts.parts
+    assert replace(facts, parts=(*before, replace(last, ended=ended))).cut_by_cap is cut
 
 
 def test_a_resumed_part_is_charged_only_its_own_share() -> None:

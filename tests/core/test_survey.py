@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-import pytest
-from histories import PEOPLE, make_survey, make_ticket, question
+from typing import Any
 
+import pytest
+from histories import PEOPLE, S1, make_survey, make_ticket, question, related
+
+from colony.core.budget import BUDGET_SOURCE
 from colony.core.people import NOBODY
 from colony.core.survey import needs_history
 from colony.core.ticket import STATES, Ticket
+
+MORE = related(7, "done", "Question (shop#1): more?", f"{BUDGET_SOURCE}{S1}:question")
 
 
 @pytest.mark.parametrize(
@@ -35,6 +40,25 @@ def test_starts_are_counted_only_where_something_happened(
     ticket = make_ticket(created_ms=created_ms, updated_ms=updated_ms)
     assert needs_history(ticket, PEOPLE, "members", 100) is needed
     assert not needs_history(ticket, PEOPLE, "members", None)
+
+
+@pytest.mark.parametrize(
+    ("row", "capped", "needed"),
+    [
+        ({"created_ms": 1, "updated_ms": 1}, True, False),
+        ({"created_ms": 1, "updated_ms": 2}, True, True),
+        ({"created_ms": 1, "updated_ms": 2}, False, False),
+        ({"created_ms": 1, "updated_ms": 2, "state": "review"}, True, False),
+        ({"created_ms": 1, "updated_ms": 2, "state": "pending"}, True, False),
+        ({"created_ms": 1, "updated_ms": 2, "subject": "Question: why?"}, True, False),
+        ({"children": (MORE,)}, False, True),
+        ({"children": (MORE,), "state": "done"}, False, False),
+    ],
+)
+def test_what_a_ticket_costs_is_asked_where_something_happened(
+    row: dict[str, Any], capped: bool, needed: bool
+) -> None:
+    assert needs_history(make_ticket(**row), PEOPLE, "members", capped=capped) is needed
 
 
 def test_with_everybody_let_in_a_stranger_needs_none() -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from reports import SESSION, TICKET, comment_by, report
 
+from colony.core import keywords
 from colony.core.endings import BELONGS, Ending
 from colony.core.lines import clip
 from colony.core.markers import (
@@ -232,6 +233,7 @@ def texts(word: str) -> Iterator[tuple[str, object]]:
         how = "no report" if BELONGS[ending] == "ticket" else "given back"
         run = Run(SESSION, HOST, how, ending, SPENT)  # type: ignore[arg-type]
         yield handback.given_back(SESSION, HOST, ending, SPENT), run
+        yield handback.spent_up(SESSION, HOST, ending, SPENT), run
     yield from result_texts(word)
     yield from check_texts(word)
     for asked in questions(word):
@@ -268,6 +270,7 @@ def check_texts(word: str) -> Iterator[tuple[str, object]]:
         line = Verdict(SESSION, 2, 2, overruled, SPENT)
         yield failed_check.sent_back(why, line), line
         yield failed_check.asked(why, LINK, line), line
+        yield failed_check.spent_up(why, LINK, line), line
     none = NoVerdict(SESSION, SPENT)
     yield failed_check.no_verdict(LINK, "$1.84 · 2 sessions", none), none
 
@@ -277,6 +280,9 @@ def questions(word: str) -> list[question.Asked]:
         question.of_report(TICKET, LINK, Question(0, word, f"{word}\n{word}\n{word}\n{word}")),
         question.unknown_project(TICKET, LINK, an_issue(word)),
         question.failed_check(TICKET, LINK, 2, [Reason("not true", word)] * 3),
+        question.spent_up(
+            TICKET, LINK, question.Spending(612, 500, "at least $6.12"), [say(word), say(word)]
+        ),
         question.no_verdict(TICKET, LINK),
         question.no_concept(word, [LINK] * 9),
         question.no_concept("beta", []),
@@ -291,6 +297,7 @@ def moves() -> list[str]:
         moved.built(),
         moved.failed(1, 2),
         moved.failed_for_good(2),
+        moved.spent_up(),
         moved.no_verdict(),
         moved.asks(),
     ]
@@ -363,6 +370,18 @@ def test_a_problem_never_becomes_a_question_by_its_title(word: str) -> None:
 
 
 # --- what is said where ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("cost", "cap", "more"),
+    [(500, 500, "$10"), (612, 500, "$12"), (1, 1, "$1"), (150, 100, "$3"), (199, 2, "$3")],
+)
+def test_the_budget_that_is_offered_leaves_something(cost: int, cap: int, more: str) -> None:
+    spending = question.Spending(cost, cap, "")
+    assert spending.more == more
+    said = keywords.parse(f"/budget {more}")
+    assert isinstance(said, keywords.Keyword)
+    assert said.number > cost
 
 
 def test_every_ending_has_its_reason() -> None:

@@ -77,6 +77,7 @@ def everything(shop: Shop) -> list[tuple[str, str, str, str, str]]:
 
 def _timeless(event: Event) -> str:
     text = re.sub(r"\bms \d+|sha256 [0-9a-f]+|s-\d{8}T\d{4}-[0-9a-f]{6}", "…", event.text)
+    text = text.replace(" · lower bound", "")
     return re.sub(r"(at least )?\$\d+\.\d\d.*|cost \d+\.\d\d|steps \d+", "…", text)
 
 

@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 from shop import FALSE, SHOP, Script, Shop, worker
 
-from colony.core.attempts import attempts_of
+from colony.core.attempts import attempts_of, cost_cents
 from colony.core.markers import Report, Run, marker_of
 from colony.core.relations import goes_on, is_question
 from colony.core.session import Outcome
-from colony.core.ticket import Ref
+from colony.core.ticket import Me, Ref
 from colony.flow.growth import has_progress
 
 SILENT: list[Script] = [{"exit": 0}]
@@ -148,3 +148,53 @@ def test_a_report_that_is_half_done_for_want_of_steps_counts_as_short(shop: Shop
     [report] = [each for each in map(marker_of, shop.history().events) if isinstance(each, Report)]
     assert report.spent.out_of_steps
     assert shop.work(worker=shop.runner(max_turns=4)).facts.setup.worker.max_turns == 6
+
+
+# --- what the ticket may cost ----------------------------------------------------------------
+
+STOPPED: Script = {"result": {"subtype": "error_max_budget_usd", "is_error": True}, "exit": 1}
+
+
+def test_a_cap_that_was_raised_meanwhile_holds_as_it_is_now(shop: Shop) -> None:
+    """The worker was stopped at the old one: with the new one there is something left."""
+    shop.play(work=[{"limit": "five_hour"}], resume=[STOPPED])
+    session = shop.new(max_cost_cents=500).session
+    shop.go(session)
+    assert shop.facts(session).setup.left_cents == 500
+    shop.says("/budget $20")
+    shop.time.pass_by(7200)
+    ended = shop.go(session)
+    assert (ended.facts.outcome, shop.state, asked(shop)) == (Outcome.NO_REPORT, "open", [])
+    shop.play(work=[{"say": "hm"}])
+    cost = cost_cents(shop.history().events, "")
+    facts = shop.work(max_cost_cents=500).facts
+    assert facts.setup.left_cents == 2000 - cost
+
+
+def test_a_cap_that_was_lowered_meanwhile_holds_as_it_is_now(shop: Shop) -> None:
+    shop.play(work=[{"run": "true"}, {"limit": "five_hour"}], resume=[{"say": "hm"}])
+    session = shop.new(max_cost_cents=500).session
+    shop.go(session)
+    shop.says("/budget $0.01")
+    shop.time.pass_by(7200)
+    assert shop.go(session).facts.outcome == Outcome.QUESTION
+    [question] = asked(shop)
+    assert "and may cost $0.01" in shop.history(question).ticket.subject
+
+
+def test_a_strangers_budget_changes_nothing_at_the_end(shop: Shop) -> None:
+    shop.play(work=[{"say": "hm"}], cost=0.5)
+    stranger = shop.tracker(Me("eve", "", machine=False, owner=False))
+    stranger.comment(SHOP, "/budget $0.10", key="eve")
+    assert shop.work().facts.outcome == Outcome.NO_REPORT
+    assert shop.work(max_cost_cents=50).facts.outcome == Outcome.QUESTION
+
+
+def test_a_session_on_its_last_cent_asks_nobody_for_its_report(shop: Shop) -> None:
+    """The worker ran out of steps, and of money: one more run would cost more than it may."""
+    shop.play(work=RUNS_SHORT, cost=0.05)
+    facts = shop.work(
+        worker=shop.runner(max_turns=4), finalize_max_turns=3, max_cost_cents=20
+    ).facts
+    assert [part.kind for part in facts.parts] == ["work"]
+    assert facts.outcome == Outcome.QUESTION

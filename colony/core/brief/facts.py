@@ -35,6 +35,8 @@ class Budget:
     timeout_s: int
     max_chars: int = 200_000
     """Code points of the whole brief."""
+    max_usd: float | None = None
+    """US dollars; None: no limit."""
 
     @property
     def report_before(self) -> int:

@@ -15,6 +15,7 @@ from colony.core.brief.facts import BriefFacts
 from colony.core.brief.quote import clean, code, fence, quote, within
 from colony.core.brief.voices import voice_of
 from colony.core.markers import utc
+from colony.core.money import cents_of, dollars, nanos_of
 
 Value = str | int | bool | Sequence[str] | Sequence[Sequence[str]]
 
@@ -208,6 +209,7 @@ def _budget(facts: BriefFacts, _room: int) -> Part:
             "max_turns": budget.max_turns,
             "report_before": budget.report_before,
             "minutes": max(1, budget.timeout_s // 60),
+            "money": "" if budget.max_usd is None else dollars(cents_of(nanos_of(budget.max_usd))),
         },
     )
 

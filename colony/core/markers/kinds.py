@@ -24,6 +24,8 @@ class Spent:
     """Whether it left a report or anything new in its tree."""
     out_of_steps: bool = False
     """Its worker had used all its steps."""
+    lower_bound: bool = False
+    """A part was cut off before it said what it cost: the session cost more than is noted."""
 
 
 NOTHING_NOTED = Spent()

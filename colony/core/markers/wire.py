@@ -120,6 +120,8 @@ def _spent(spent: Spent) -> list[str]:
         parts.append(f"progress {'yes' if spent.progress else 'no'}")
     if spent.out_of_steps:
         parts.append("out of steps")
+    if spent.lower_bound:
+        parts.append("lower bound")
     return parts
 
 
@@ -166,6 +168,7 @@ class _Parts:
             steps=whole(self.value("steps")),
             progress=progress == "yes" if progress in ("yes", "no") else None,
             out_of_steps=self.has("out of steps"),
+            lower_bound=self.has("lower bound"),
         )
         return NOTHING_NOTED if spent == NOTHING_NOTED else spent
 

@@ -9,7 +9,7 @@ from typing import Final
 from colony.core.endings import Cause, Ending, Exit
 from colony.core.lines import clip
 from colony.core.outbox import Effect
-from colony.core.session.facts import Facts, ParkFacts, PartFacts, PartKind
+from colony.core.session.facts import Facts, ParkFacts, PartFacts, PartKind, cost_of
 from colony.core.turn import Turn, part_cost
 
 DENIALS_MAX: Final = 100
@@ -80,8 +80,8 @@ def part_ended(facts: Facts, number: int, end: Ended) -> Facts:
     """Cost of this part: the agent's total less what earlier parts of its session had counted."""
     part = facts.parts[number - 1]
     turn = end.turn
-    seen = sum(
-        each.cost_usd
+    seen = cost_of(
+        each
         for each in facts.parts
         if each.agent_session == part.agent_session and each.number < number
     )

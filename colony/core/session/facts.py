@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final, Literal
 
+from colony.core.budget import limit_usd
 from colony.core.endings import Cause, Ending
+from colony.core.money import nanos_of, usd_of
 from colony.core.outbox import Effect
 from colony.core.texts.lease import ParkReason
 from colony.core.ticket import Ref
@@ -92,10 +95,19 @@ class Setup:
     """Without a word for so long a part is stopped; 0: never."""
     max_attempts: int = 3
     max_half_done: int = 6
+    max_cost_cents: int = 0
+    """US cents that all sessions on the ticket may cost, as it was set; 0: no limit."""
+    left_cents: int | None = None
+    """What was left of the ticket's cap at the take; None: it has none, or was not looked at."""
     base_turns: int = 0
     """The worker's steps before earlier attempts had them grow; 0: not looked at yet."""
     crash_resumes: int = 2
     """Times that the session is taken up again after a process of it died."""
+
+    def worker_limit_usd(self, spent_usd: float) -> float | None:
+        """What a part of the worker may cost, once the session has cost so much. None: no limit;
+        0: nothing is left."""
+        return limit_usd(self.worker.max_budget_usd, self.left_cents, nanos_of(spent_usd))
 
     def runner(self, kind: PartKind) -> Runner:
         """How parts of this kind are run."""
@@ -271,12 +283,39 @@ class Facts:
 
     @property
     def cost_usd(self) -> float:
-        return sum(part.cost_usd for part in self.parts)
+        return cost_of(self.parts)
 
     def cost_of(self, *kinds: PartKind) -> float:
-        return sum(part.cost_usd for part in self.parts if part.kind in kinds)
+        return cost_of(part for part in self.parts if part.kind in kinds)
+
+    def limit_usd(self, part: PartFacts) -> float | None:
+        """What this part may cost; None: no limit. Who salvages asked for the report by hand."""
+        own = self.setup.runner(part.kind).max_budget_usd
+        if part.kind == "check" or self.salvaged_after is not None:
+            return own
+        return self.setup.worker_limit_usd(
+            cost_of(each for each in self.parts if each.number < part.number)
+        )
+
+    @property
+    def spent_up(self) -> bool:
+        """Nothing is left of the ticket's cap for one more part of the worker."""
+        return self.salvaged_after is None and self.setup.worker_limit_usd(self.cost_usd) == 0
+
+    @property
+    def cut_by_cap(self) -> bool:
+        """The worker was stopped because the ticket's cap was used up, not its own limit."""
+        last = self.worked[-1] if self.worked else None
+        if last is None or last.ended is not Ending.OUT_OF_BUDGET:
+            return False
+        return self.limit_usd(last) != self.setup.worker.max_budget_usd
 
     @property
     def steps(self) -> int:
         """Steps of the worker, all its runs together."""
         return sum(part.steps for part in self.parts if part.kind != "check")
+
+
+def cost_of(parts: Iterable[PartFacts]) -> float:
+    """US dollars, as exact as what each part's stream said."""
+    return usd_of(sum(nanos_of(part.cost_usd) for part in parts))

@@ -173,7 +173,7 @@ def _work(facts: Facts) -> Step:
     if facts.deaths > facts.setup.crash_resumes and facts.lost is None:
         return Compose(Occasion.NO_REPORT)
     if not worked:
-        return End(_lost(facts)) if facts.lost else RunPart("work")
+        return End(_lost(facts)) if facts.lost else _first(facts)
     last = worked[-1]
     if last.answer_sha256 and (facts.report is None or facts.report.part != last.number):
         return Validate(last.number)
@@ -184,9 +184,16 @@ def _work(facts: Facts) -> Step:
     return _after(facts, worked, last)
 
 
+def _first(facts: Facts) -> Step:
+    """The worker; none where a person set the ticket's cap below what it has cost already."""
+    return Compose(Occasion.NO_REPORT) if facts.spent_up else RunPart("work")
+
+
 def _after(facts: Facts, worked: Sequence[PartFacts], last: PartFacts) -> Step:
     """What follows the last part of the worker, which left no report that holds."""
     assert last.ended is not None
+    if facts.spent_up:
+        return Compose(Occasion.NO_REPORT)
     before = facts.salvaged_after or 0
     match FOLLOWS[last.ended]:
         case "fix" if _may_fix(facts, worked, last):
@@ -290,30 +297,35 @@ def outcome_of(facts: Facts) -> Outcome:
     if (moves and moves[-1].status == "skipped") or (not moves and MOVED in reasons):
         return Outcome.MOVED
     match facts.occasion:
+        case Occasion.STOPPED | Occasion.NO_REPORT if _asks(facts):
+            return Outcome.QUESTION
         case Occasion.STOPPED:
             return Outcome.GIVEN_BACK
-        case Occasion.NO_REPORT if any(each.kind == "create" for each in facts.outbox):
-            return Outcome.QUESTION
         case Occasion.NO_REPORT:
             ours = BELONGS[why_no_report(facts)] != "ticket"
             return Outcome.GIVEN_BACK if ours else Outcome.NO_REPORT
         case Occasion.NO_VERDICT:
             return Outcome.NO_VERDICT
         case Occasion.FAILED:
-            asked = any(each.kind == "create" for each in facts.outbox)
-            return Outcome.QUESTION if asked else Outcome.SENT_BACK
+            return Outcome.QUESTION if _asks(facts) else Outcome.SENT_BACK
         case _:
             if facts.report is not None and not facts.report.complete:
                 return Outcome.HALF_DONE
             return Outcome.POSTED if moves and moves[-1].state == "review" else Outcome.READY
 
 
+def _asks(facts: Facts) -> bool:
+    return any(each.kind == "create" for each in facts.outbox)
+
+
 def why_no_report(facts: Facts) -> Ending:
     """How the work ended that left no report, or one that cannot be used: the worker's own end, not
     that of the step which only asked for the report."""
     worked = facts.worked
-    if not worked or facts.deaths > facts.setup.crash_resumes:
+    if facts.deaths > facts.setup.crash_resumes:
         return Ending.CRASHED
+    if not worked:
+        return Ending.OUT_OF_BUDGET if facts.spent_up else Ending.CRASHED
     own = [part for part in worked if part.kind == "work"] or worked
     last = worked[-1] if worked[-1].ended in INTERRUPTED else own[-1]
     assert last.ended is not None

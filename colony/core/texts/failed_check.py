@@ -28,6 +28,12 @@ def asked(why: Sequence[Reason], question: str, machine: VerdictLine) -> str:
     return lay(line, bullets(reasons(why)), machine=machine)
 
 
+def spent_up(why: Sequence[Reason], question: str, machine: VerdictLine) -> str:
+    """As `asked`, where the ticket has cost all that it may."""
+    line = "The result did not pass its check, and the ticket has cost all that it may."
+    return lay(f"{line} Your answer decides: {question}", bullets(reasons(why)), machine=machine)
+
+
 def no_verdict(question: str, price: str, machine: NoVerdict) -> str:
     return lay(
         "There is a result, but its check gave no answer. The report is kept.",

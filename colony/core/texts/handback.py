@@ -50,6 +50,14 @@ def given_up(session: str, host: str, ending: Ending, spent: Spent, count: int) 
     )
 
 
+def spent_up(session: str, host: str, ending: Ending, spent: Spent) -> str:
+    """The text of the move to `pending` of a ticket that has cost all that it may."""
+    return lay(
+        f"Waits for your answer: it has cost all that it may; this time {REASONS[ending]}.",
+        machine=Run(session, host, how_of(ending), ending, spent),
+    )
+
+
 def given_back(session: str, host: str, ending: Ending, spent: Spent) -> str:
     """The text of the move to `open`."""
     if BELONGS[ending] == "ticket":

@@ -13,6 +13,7 @@ from typing import Final
 
 from colony.core.lines import clip
 from colony.core.markers import Marker, defuse, format
+from colony.core.money import cents_of, dollars, nanos_of
 from colony.core.ticket import Ref
 
 WORDS_MAX: Final = 160
@@ -85,6 +86,6 @@ def when(ms: int, offset_minutes: int) -> str:
 
 def price(cost_usd: float, known: bool, runs: int) -> str:
     """`$1.84 · 2 sessions`; a run that was cut off leaves only a lower bound."""
-    amount = f"${max(0.0, cost_usd):.2f}"
+    amount = dollars(cents_of(nanos_of(cost_usd)))
     counted = f"{runs} session" if runs == 1 else f"{runs} sessions"
     return f"{amount if known else f'at least {amount}'} · {counted}"

@@ -17,6 +17,10 @@ def half_done_for_good(rounds: int) -> str:
     return f"Waits for your answer: half done, {rounds} in a row."
 
 
+def spent_up() -> str:
+    return "Waits for your answer: it has cost all that it may."
+
+
 def built() -> str:
     return "Built: waits for the next deploy."
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from colony.core.lines import clip
+from colony.core.money import dollars
 from colony.core.report import QUESTION_LINES_MAX, QUESTION_TITLE_MAX, Issue, Question, Report
 from colony.core.texts.failed_check import reasons
 from colony.core.texts.issue import observations
@@ -104,6 +105,35 @@ def half_done(ticket: Ref, link: str, tried: Tried, report: Report) -> Asked:
             "**What to do:** answer here whether it shall go on like this, or what can be left out."
             " Cutting it into smaller tickets helps most.",
             bullets([*(f"Still open: {each}" for each in left), *tried.so_far]),
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """US cents: what a ticket has cost, and what it may."""
+
+    cost: int
+    cap: int
+    said: str
+    """The cost in words, which may be a lower bound."""
+
+    @property
+    def more(self) -> str:
+        """A budget that leaves as much again, in whole dollars."""
+        return f"${-(-(self.cost + self.cap) // 100)}"
+
+
+def spent_up(ticket: Ref, link: str, spending: Spending, last: Sequence[str]) -> Asked:
+    """The ticket is not finished, and has cost all that it may. `last`: how it stands."""
+    cost, cap = spending.said, dollars(spending.cap)
+    return Asked(
+        _about(ticket, f"it has cost {cost} and may cost {cap}. How shall it go on?"),
+        lay(
+            f"Work on {link} has cost {cost}, it may cost {cap}, and it is not finished.",
+            f'**What to do:** comment "/budget {spending.more}" (or another sum) on that ticket,'
+            " then answer here: it goes on. Or cancel that ticket.",
+            bullets(last),
         ),
     )
 

@@ -10,6 +10,7 @@ from typing import Final
 from colony.config import Settings
 from colony.core.explain import Reason
 from colony.core.going_on import stand_of
+from colony.core.opening import closed
 from colony.core.project import Project
 from colony.core.session import Facts
 from colony.core.survey import Survey
@@ -21,6 +22,7 @@ from colony.flow.observe import Viewpoint
 from colony.flow.wiring.account import standing_of
 from colony.flow.wiring.agents import agent_for
 from colony.flow.wiring.credentials import secrets_of
+from colony.flow.wiring.hours import opening_of
 from colony.flow.wiring.sessions import (
     containment_of,
     forms_of,
@@ -61,6 +63,7 @@ class Asked:
 def own_reasons(asked: Asked) -> Iterator[Reason]:
     """What this host says of starting the ticket, in the order in which a start asks."""
     yield from _paused(asked)
+    yield from _hours(asked)
     yield from _left(asked)
     yield from _account(asked)
     yield _said("box", "agents can be contained here", lambda: _box(asked))
@@ -125,6 +128,18 @@ def _by_hand(asked: Asked, code: str) -> str:
     return f"{up}start it all the same: {start}"
 
 
+def _hours(asked: Asked) -> Iterator[Reason]:
+    """When the loop starts nothing; by hand it starts all the same."""
+    if asked.settings.run.hours is None:
+        return
+    until_ms = opening_of(asked.settings).closed_until_ms(SystemClock().wall_ms())
+    if until_ms is None:
+        yield Reason("hours", "it is within COLONY_HOURS", against=False)
+        return
+    by_hand = f"start it now by hand: colony work {asked.ref.project} {asked.ref.number} --post"
+    yield Reason("hours", closed(until_ms), True, by_hand)
+
+
 def _left(asked: Asked) -> Iterator[Reason]:
     """A session of this host that was left on the ticket, which a start goes on with."""
     place = asked.settings.place
@@ -167,7 +182,8 @@ def _brief(asked: Asked, project: Project) -> None:
     settings = asked.settings
     runner = runner_of(settings, project)
     sources = sources_of(settings, asked.tracker, asked.view.registry, forms_of(settings))
-    wanted = Wanted("", settings.work.ports, runner.max_turns, runner.timeout_s)
+    limit = runner.max_budget_usd
+    wanted = Wanted("", settings.work.ports, runner.max_turns, runner.timeout_s, limit)
     sources.templates.brief(gather(sources, asked.survey, asked.history, wanted))
 
 

@@ -19,6 +19,7 @@ from colony.flow.observe import Viewpoint
 from colony.flow.run import LoopBench, LoopSettings
 from colony.flow.supervise import Command
 from colony.flow.wiring.account import account_settings
+from colony.flow.wiring.hours import opening_of
 from colony.host.chance import SystemChance
 from colony.host.clock import SystemClock
 from colony.host.control import Control
@@ -67,6 +68,7 @@ def loop_settings(settings: Settings, view: Viewpoint, environ: Mapping[str, str
         inbox=settings.tracker.inbox_project,
         folders=_folders(view, settings.place.home),
         account=account_settings(settings, view.registry, environ),
+        opening=opening_of(settings),
     )
 
 

@@ -135,6 +135,7 @@ def setup_of(settings: Settings, project: Project, ports: Range) -> Setup:
         crash_resumes=settings.work.crash_resumes,
         max_attempts=settings.work.max_attempts,
         max_half_done=settings.work.max_half_done,
+        max_cost_cents=settings.work.max_cost_per_ticket or 0,
     )
 
 
