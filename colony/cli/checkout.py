@@ -36,9 +36,9 @@ def become(context: Context, entry: str, arguments: Sequence[str], needs: str = 
 
 def runner_arguments(given: Sequence[str]) -> list[str]:
     """The command line that runs the tests: one process more than there are processors, since some
-    always wait; unless it says otherwise."""
+    always wait, and whichever is done takes from the others; unless it says otherwise."""
     alone = any(each.startswith(("-n", "--numprocesses", "--pdb")) for each in given)
-    spread = ["-n", str((os.cpu_count() or 1) + 1)]
+    spread = ["-n", str((os.cpu_count() or 1) + 1), "--dist", "worksteal"]
     if alone or "no:xdist" in " ".join(given):
         spread = []
     return ["-m", "pytest", *spread, *given]

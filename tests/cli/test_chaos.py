@@ -27,6 +27,7 @@ def posted(stage: Stage) -> list[Ref]:
         return [row.ref for row in tracker.tickets() if row.state == "review"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("whom", ["loop", "loop and sessions"])
 def test_twenty_tickets_and_a_loop_that_is_killed(tmp_path: Path, whom: str) -> None:
     stage = make_stage(tmp_path)

@@ -20,7 +20,7 @@ import pytest
 from tests.cli.conftest import ROOT
 from tests.cli.stage import Stage, make_stage, valid
 
-SPREAD = str((os.cpu_count() or 1) + 1)
+SPREAD = ["-n", str((os.cpu_count() or 1) + 1), "--dist", "worksteal"]
 """One process more than there are processors."""
 
 SHOW = "import os, sys; print(sys.argv[1:], os.getcwd(), sorted(os.environ), sep='\\n')\n"
@@ -56,14 +56,14 @@ def test_arguments_go_on_as_they_are(checkout: Stage, words: str) -> None:
     given = [word for word in words.split() if word != "--"]
     tests = checkout("test", *words.split())
     assert (tests.code, tests.err) == (0, "")
-    assert tests.lines[0] == str(["-n", SPREAD, *given])
+    assert tests.lines[0] == str([*SPREAD, *given])
     assert checkout("bench", *words.split()).lines[0] == str(given)
 
 
 @pytest.mark.parametrize("words", ["-n 2", "-n0", "--numprocesses=4", "-p no:xdist", "--pdb"])
 def test_on_all_processors_unless_said_otherwise(checkout: Stage, words: str) -> None:
     assert checkout("test", *words.split()).lines[0] == str(words.split())
-    assert checkout("test").lines[0] == str(["-n", SPREAD])
+    assert checkout("test").lines[0] == str(SPREAD)
 
 
 def test_settings_stay_behind(checkout: Stage) -> None:

@@ -136,6 +136,7 @@ def stack() -> Iterator[ExitStack]:
         yield stack
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("first", range(1, CHUNKS + 1))
 @pytest.mark.parametrize(("edge", "whom"), [("embedded", "all"), ("http", "self")])
 def test_killed_at_every_effect_it_ends_as_if_nothing_had_happened(

@@ -44,6 +44,7 @@ def go(process: subprocess.Popen[str]) -> None:
     process.stdin.flush()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("hold", ["BEGIN IMMEDIATE", "BEGIN"], ids=["a writer", "a reader"])
 def test_busy_neither_loses_nor_doubles(tmp_path: Path, hold: str) -> None:
     edge = on_file(tmp_path)

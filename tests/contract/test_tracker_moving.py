@@ -99,6 +99,7 @@ def stories(draw: st.DrawFn) -> EmbeddedEdge:
     return edge
 
 
+@pytest.mark.long
 @settings(max_examples=120, suppress_health_check=list(HealthCheck))
 @given(stories())
 def test_nothing_is_lost_on_the_way(edge: EmbeddedEdge) -> None:

@@ -147,6 +147,12 @@ def contained() -> Containment:
 
 
 @functools.cache
+def templates() -> Templates:
+    """As a process keeps them: compiled once."""
+    return Templates(TEMPLATES)
+
+
+@functools.cache
 def schema_of(name: str) -> Schema:
     value: Json = json.loads((TEMPLATES / f"{name}.schema.json").read_text("utf-8"))
     return Schema(value, compiled(value, name))
@@ -271,7 +277,7 @@ class Shop:
         used = tracker or self.colony
         sources = Sources(
             tracker=used,
-            templates=Templates(TEMPLATES),
+            templates=templates(),
             registry=self.registry,
             home=self.folder,
             creator_names=self.creator_names,

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal, cast
 
 import pytest
@@ -189,11 +190,17 @@ def test_a_tracker_that_does_not_answer_leaves_it_parked_here(shop: Shop) -> Non
     assert shop.go(session).facts.outcome == Outcome.POSTED
 
 
-def test_killed_at_each_instant_of_a_pause_it_is_told_once(shop: Shop, tmp_path_factory) -> None:  # type: ignore[no-untyped-def]
-    number, passed = 0, 0
+CHUNKS = 3
+"""The instants are dealt out to so many tests, which run side by side."""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("first", range(1, CHUNKS + 1))
+def test_killed_at_each_instant_of_a_pause_it_is_told_once(tmp_path: Path, first: int) -> None:
+    number, passed = first - CHUNKS, first
     while passed >= number:
-        number, passed = number + 1, 0
-        one = Shop(tmp_path_factory.mktemp("pause") / "shop")
+        number, passed = number + CHUNKS, 0
+        one = Shop(tmp_path / f"{number}")
         one.play(work=LIMIT, resume=worker())
         session = one.new().session
         armed = True

@@ -404,7 +404,9 @@ FREEZER = Path("/sys/fs/cgroup/freezer")
     not os.access(FREEZER / "cgroup.procs", os.W_OK) or os.geteuid() != 0,
     reason="needs root and the freezer of cgroup v1",
 )
-def test_what_hangs_in_the_kernel_is_said_to_hang(parts: Parts) -> None:
+def test_what_hangs_in_the_kernel_is_said_to_hang(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """F15: a frozen process outlives SIGKILL; its slot must not be taken for free."""
     running = parts.start(f"exec {SLEEP}")
     group = FREEZER / f"colony-test-{MARK}"
@@ -413,7 +415,8 @@ def test_what_hangs_in_the_kernel_is_said_to_hang(parts: Parts) -> None:
         (group / "cgroup.procs").write_text(str(running.agent.pid))
         (group / "freezer.state").write_text("FROZEN")
         until(lambda: (group / "freezer.state").read_text() == "FROZEN\n")
-        with pytest.raises(Unkillable):
+        with monkeypatch.context() as hasty, pytest.raises(Unkillable):
+            hasty.setattr("colony.host.process.DYING_S", 0.3)
             running.kill()
     finally:
         (group / "freezer.state").write_text("THAWED")

@@ -122,6 +122,7 @@ def test_everything_that_is_described_is_fuzzed(schema: Any) -> None:
     assert described == {str(each) for each in ROUTES}
 
 
+@pytest.mark.long
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     ("who", "part"),
