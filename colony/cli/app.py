@@ -71,6 +71,7 @@ PANELS: Final[dict[str, tuple[Verb, ...]]] = {
     "In a checkout": (
         Verb("test", "Run the tests."),
         Verb("bench", "Run the benchmarks."),
+        Verb("simulate", "Simulate days full of faults, and hold them to the invariants."),
     ),
 }
 """Every verb, in the order in which help lists them."""

@@ -1,4 +1,4 @@
-"""`colony test` and `colony bench`: in a checkout they become other programs.
+"""`colony test`, `bench` and `simulate`: in a checkout they become other programs.
 
 | rule | test |
 |---|---|
@@ -35,7 +35,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Stage:
     (root / "tests").mkdir(parents=True)
     (root / "colony.sh").touch()
     shutil.copytree(ROOT / "colony", root / "colony", ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pytest", "bench"):
+    for name in ("pytest", "bench", "tests/simulation"):
         (root / name).mkdir()
         (root / name / "__init__.py").touch()
         (root / name / "__main__.py").write_text(SHOW)
@@ -57,7 +57,8 @@ def test_arguments_go_on_as_they_are(checkout: Stage, words: str) -> None:
     tests = checkout("test", *words.split())
     assert (tests.code, tests.err) == (0, "")
     assert tests.lines[0] == str([*SPREAD, *given])
-    assert checkout("bench", *words.split()).lines[0] == str(given)
+    for verb in ("bench", "simulate"):
+        assert checkout(verb, *words.split()).lines[0] == str(given)
 
 
 @pytest.mark.parametrize("words", ["-n 2", "-n0", "--numprocesses=4", "-p no:xdist", "--pdb"])
@@ -79,7 +80,12 @@ def test_what_is_missing_is_named(checkout: Stage, tmp_path: Path) -> None:
     shutil.copytree(checkout.environ["PYTHONPATH"], root)
     for name in ("bench", "tests"):
         shutil.rmtree(root / name)
-    for verb, entry in (("bench", "bench/__main__.py"), ("test", "tests")):
+    simulation = "tests/simulation/__main__.py"
+    for verb, entry in (
+        ("bench", "bench/__main__.py"),
+        ("test", "tests"),
+        ("simulate", simulation),
+    ):
         done = checkout(verb, PYTHONPATH=str(root))
         assert (done.code, done.error) == (3, f"ERROR {root / entry} does not exist")
     [line] = valid(checkout("bench", "--json", PYTHONPATH=str(root)))

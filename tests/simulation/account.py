@@ -58,6 +58,8 @@ class Account:
     window_s: float = 0.0
     limited_s: float = -1.0
     """Until then everything is turned away."""
+    tells: bool = False
+    """Its agents say how full it is."""
     silent_reset: bool = False
     """A limit does not say until when it holds."""
     away_s: float = -1.0
@@ -113,7 +115,7 @@ class _Call:
         self.asked_for_report = Path(box.command.stdin).name == "finalize.md"
         self.known = self.account.conversations.setdefault(self.conversation, Conversation())
         self.call = Call(box.session, self.conversation)
-        self.said = Path(box.command.stdout).open("a", encoding="utf-8")  # noqa: SIM115
+        self.said = Path(box.command.stdout).open("a", encoding="utf-8")
         self.steps = 0
 
     # --- its life ----------------------------------------------------------------------------
@@ -173,8 +175,18 @@ class _Call:
         self.account.use()
         self.known.pending += self.dice.randint(1_000, 90_000)
         usage = {"input_tokens": 100, "output_tokens": 20}
-        call = {"type": "tool_use", "id": f"t{self.steps}", "name": "Bash", "input": {"command": "make"}}
-        message = {"id": f"m{self.world.steps}-{self.steps}", "model": "claude-sim", "usage": usage, "content": [call]}
+        call = {
+            "type": "tool_use",
+            "id": f"t{self.steps}",
+            "name": "Bash",
+            "input": {"command": "make"},
+        }
+        message = {
+            "id": f"m{self.world.steps}-{self.steps}",
+            "model": "claude-sim",
+            "usage": usage,
+            "content": [call],
+        }
         self._say({"type": "assistant", "message": message, "session_id": self.conversation})
         if not self.checks:
             self._touch()
@@ -183,7 +195,9 @@ class _Call:
         """Something new in the dev folder."""
         made = Path(self.box.command.cwd) / f"made-{self.agents.tickets[self.box.session]}"
         made.write_text("made\n")
-        at_ns = (BASE_MS + self.box.owner.host.ahead_ms + round(self.world.now_s * 1000)) * 1_000_000
+        at_ns = (
+            BASE_MS + self.box.owner.host.ahead_ms + round(self.world.now_s * 1000)
+        ) * 1_000_000
         os.utime(made, ns=(at_ns, at_ns))
 
     # --- how it ends -------------------------------------------------------------------------
@@ -192,7 +206,9 @@ class _Call:
         self.world.count(f"agent: {outcome}")
         match outcome:
             case "out of steps":
-                return self._result(subtype="error_max_turns", is_error=True, terminal_reason="max_turns")
+                return self._result(
+                    subtype="error_max_turns", is_error=True, terminal_reason="max_turns"
+                )
             case "hangs":
                 self.world.sleep(1e6)
             case "crashes":
@@ -209,14 +225,22 @@ class _Call:
     def _fails(self, trouble: str) -> int:
         self.world.count(f"agent: {trouble}")
         if trouble == "limit":
-            until = None if self.account.silent_reset else (BASE_MS // 1000) + int(self.account.limited_s) + 1
+            until = (
+                None
+                if self.account.silent_reset
+                else (BASE_MS // 1000) + int(self.account.limited_s) + 1
+            )
             info = {"status": "rejected", "rateLimitType": "five_hour", "isUsingOverage": False}
             if until is not None:
                 info |= {"resetsAt": until}
             self._say({"type": "rate_limit_event", "rate_limit_info": info})
-            return self._error("You've hit your session limit", 429, "rate_limit", "usage_limit_reached")
+            return self._error(
+                "You've hit your session limit", 429, "rate_limit", "usage_limit_reached"
+            )
         if trouble == "login":
-            return self._error("Invalid API key · Fix external API key", 401, "authentication_failed", "")
+            return self._error(
+                "Invalid API key · Fix external API key", 401, "authentication_failed", ""
+            )
         return self._error("API Error: Repeated 529 Overloaded errors.", 529, "server_error", "")
 
     def _error(self, text: str, status: int, word: str, api_error: str) -> int:
@@ -224,11 +248,22 @@ class _Call:
         self._say({"type": "assistant", "message": message, "error": word,
                    "is_api_error_message": True, "api_error_status": status})  # fmt: skip
         more = {"api_error": api_error} if api_error else {}
-        self._result(is_error=True, api_error_status=status, result=text, terminal_reason="api_error", **more)
+        self._result(
+            is_error=True, api_error_status=status, result=text, terminal_reason="api_error", **more
+        )
         return 1
 
     def _result(self, **more: Any) -> int:
-        known = self.known
+        known, account = self.known, self.account
+        if account.tells and not more.get("is_error"):
+            resets = BASE_MS // 1000 + int(account.window_s + WINDOW_S)
+            share = {
+                "utilization": min(1.0, account.used / account.room),
+                "resetsAt": resets,
+                "status": "allowed",
+            }
+            info = {"status": "allowed", "unifiedWindows": {"five_hour": share}}
+            self._say({"type": "rate_limit_event", "rate_limit_info": info})
         known.total += known.pending
         known.pending = 0
         self.call.told = known.total
@@ -241,8 +276,14 @@ class _Call:
 
     def _report(self, outcome: str) -> dict[str, Any]:
         ticket = self.agents.tickets[self.box.session]
-        asks = [{"title": "Which colour?", "text": "Red or green?"}] if outcome == "question" else []
-        claim = {"claim": "it works", "command": "make check", "output": "ok" if outcome != "lies" else "lie"}
+        asks = (
+            [{"title": "Which colour?", "text": "Red or green?"}] if outcome == "question" else []
+        )
+        claim = {
+            "claim": "it works",
+            "command": "make check",
+            "output": "ok" if outcome != "lies" else "lie",
+        }
         return {
             "ticket": ticket, "session": self.box.session, "result": "It works.",
             "complete": outcome != "half", "test": ["Open it.", "It works."], "done": ["made it"],
@@ -254,14 +295,19 @@ class _Call:
         folder = Path(self.box.command.stdin).parent
         report = json.loads((folder / "report.json").read_text("utf-8"))
         bad = outcome == "fail" or report["verified"][0]["output"] == "lie"
-        finding = {"claim": "it works", "about": "verified", "status": "false" if bad else "ok", "check": "ran it"}
+        finding = {
+            "claim": "it works",
+            "about": "verified",
+            "status": "false" if bad else "ok",
+            "check": "ran it",
+        }
         rulings = [
             {"index": at, "ruling": "ask", "reason": "it changes what is built", "answer": ""}
             for at in range(len(report["questions"]))
         ]
         return {
-            "ticket": report["ticket"], "session": report["session"], "verdict": "fail" if bad else "pass",
-            "findings": [finding], "questions": rulings, "summary": "Looked at it.",
+            "ticket": report["ticket"], "session": report["session"],
+            "verdict": "fail" if bad else "pass", "findings": [finding], "questions": rulings, "summary": "Looked at it.",
         }  # fmt: skip
 
     def _say(self, event: dict[str, Any]) -> None:

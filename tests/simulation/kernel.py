@@ -17,7 +17,7 @@ from typing import Any
 from greenlet import getcurrent, greenlet
 
 DAY_S = 86_400.0
-STEPS_MAX = 150_000
+STEPS_MAX = 60_000
 """A run has some ten thousand: one with so many turns in a circle."""
 
 

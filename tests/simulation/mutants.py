@@ -14,10 +14,21 @@ from typing import Any, Final
 from unittest.mock import patch
 
 from colony.core import plan as plans
-from colony.core.plan import Quota
 from colony.core.session import changes, steps
 from colony.core.turn import Turn
-from colony.flow import assignment, hold, kept, leases, looking, parking, posting, run, runs, take
+from colony.flow import (
+    assignment,
+    hold,
+    kept,
+    leases,
+    looking,
+    meter,
+    parking,
+    posting,
+    run,
+    runs,
+    take,
+)
 from colony.flow.hold import Keeper
 from colony.flow.take import Hold
 from colony.tracker.protocol import ANY
@@ -34,6 +45,8 @@ class Mutant:
     name: str
     breaks: tuple[str, ...]
     patches: Callable[[], Patches]
+    found_by: int = 0
+    """A seed that found it."""
 
     @contextmanager
     def in_place(self) -> Iterator[None]:
@@ -65,7 +78,11 @@ def _no_renewals() -> Patches:
 
 
 def _expires_the_living() -> Patches:
-    return ((plans, "is_silent", _leased), (run, "is_silent", _leased), (leases, "is_dead", _always))
+    return (
+        (plans, "is_silent", _leased),
+        (run, "is_silent", _leased),
+        (leases, "is_dead", _always),
+    )
 
 
 def _leased(row: Any, now_ms: int) -> bool:
@@ -104,7 +121,10 @@ def _whatever_stands_is_mine() -> Patches:
 
 
 def _no_slots() -> Patches:
-    return ((plans._Hands, "_slot", lambda self: None), (plans._Hands, "_folder", lambda self, folder: None))
+    return (
+        (plans._Hands, "_slot", lambda self: None),
+        (plans._Hands, "_folder", lambda self, folder: None),
+    )
 
 
 def _ports_twice() -> Patches:
@@ -153,7 +173,7 @@ def _left_alone() -> Patches:
 
 
 def _limit_holds_nobody() -> Patches:
-    return ((kept, "_holding", lambda *_: Quota()),)
+    return ((meter, "holds_of", lambda *_: ()),)
 
 
 def _everything_is_allowed() -> Patches:
@@ -164,7 +184,9 @@ def _keys_are_forgotten() -> Patches:
     real = Service.write
 
     def write(self: Any, me: Any, ref: Any, what: Any, *, key: str, guard: Any) -> Any:
-        return real(self, me, ref, what, key=f"{key}:{next(_NUMBERS)}", guard=replace(guard, event=None))
+        return real(
+            self, me, ref, what, key=f"{key}:{next(_NUMBERS)}", guard=replace(guard, event=None)
+        )
 
     return ((Service, "write", write),)
 

@@ -17,12 +17,14 @@ from colony.core.lines import Line
 from colony.core.ticket import Event, Ref
 from colony.tracker.protocol import Written
 from tests.simulation.account import Agents
-from tests.simulation.edges import BASE_MS, Box
+from tests.simulation.edges import Box
 from tests.simulation.kernel import Violation, World
 
 CANARY: Final = "canary-7f3a"
 """What no part, ticket or log may ever hold."""
-STARTED: Final = re.compile(r"^colony-lease: (\S+) · host \S+ · (?:started|salvage)\b.*? ms (\d+)$", re.M)
+STARTED: Final = re.compile(
+    r"^colony-lease: (\S+) · host \S+ · (?:started|salvage)\b.*? ms (\d+)$", re.M
+)
 ENDING: Final = re.compile(r"^colony-(report|verdict|run): (\S+)( .*)?$", re.M)
 EXPIRED: Final = re.compile(r"^colony-lease-expired: (\S+)", re.M)
 LEASE: Final = re.compile(r"^colony-(?:lease|parked): (\S+) .*? ms (\d+)$", re.M)
@@ -108,7 +110,9 @@ class Oracle:
         home = box.owner.home
         before_s = self.met_s.get(home.folder, -1e9)
         if self._began[box] - before_s > 60 and self.world.now_s - before_s < LIMIT_LEAST_S:
-            self._broken("I10", f"{box.session} was begun against a limit that {home.folder.name} had met")
+            self._broken(
+                "I10", f"{box.session} was begun against a limit that {home.folder.name} had met"
+            )
         self.met_s[home.folder] = self.world.now_s
 
     def part_over(self, box: Box) -> None:
@@ -210,10 +214,14 @@ class Oracle:
             silent = ticket not in waiting and ticket not in begun
             idle = waiting.get(ticket) == "slots" and facts["running"] < facts["parallel"]
             busy = home.loop.stops.count > 0
-            self.passed_over[key] = self.passed_over.get(key, 0) + 1 if (silent or idle) and not busy else 0
+            self.passed_over[key] = (
+                self.passed_over.get(key, 0) + 1 if (silent or idle) and not busy else 0
+            )
             if self.passed_over[key] > 2:
                 self._broken("I6", f"{ticket} is passed over in {home.folder.name}: {line.text}")
-        for key in [each for each in self.passed_over if each[0] == home.folder and each[1] not in known]:
+        for key in [
+            each for each in self.passed_over if each[0] == home.folder and each[1] not in known
+        ]:
             del self.passed_over[key]
 
     def _eligible(self, home: Any) -> list[Ref]:
@@ -221,7 +229,12 @@ class Oracle:
         found = []
         settled_s = self.world.now_s - 3 * home.options.interval_s - 600
         for ref, seen in self.tickets.items():
-            if seen.state == "open" and not seen.endings and seen.opened_s < settled_s and not seen.taken:
+            if (
+                seen.state == "open"
+                and not seen.endings
+                and seen.opened_s < settled_s
+                and not seen.taken
+            ):
                 found.append(ref)
         return found
 
@@ -251,7 +264,11 @@ class Oracle:
             self._broken("I2", f"session {session} had a report, and ended: {facts['outcome']}")
         report = facts.get("report") or {}
         if report.get("valid") and posted[session] != 1 and facts["outcome"] != "given back":
-            self._broken("I2", f"session {session} ({facts['outcome']}): its report was posted {posted[session]} times")
+            self._broken(
+                "I2",
+                f"session {session} ({facts['outcome']}): its report was posted"
+                f" {posted[session]} times",
+            )
         self._money(session, facts)
 
     def _money(self, session: str, facts: dict[str, Any]) -> None:
@@ -265,7 +282,11 @@ class Oracle:
             counted[part["agentSession"]] += round(part.get("costUsd", 0) * 1_000_000)
         for conversation in {*told, *counted}:
             if abs(told.get(conversation, 0) - counted[conversation]) > 1:
-                self._broken("I9", f"session {session}: {counted[conversation]} counted, {told.get(conversation)} told (millionths of a dollar)")
+                self._broken(
+                    "I9",
+                    f"session {session}: {counted[conversation]} counted,"
+                    f" {told.get(conversation)} told (millionths of a dollar)",
+                )
 
     def wasted(self, homes: list[Any]) -> tuple[float, float]:
         """Seconds of agents whose result came late, and of all."""

@@ -123,13 +123,13 @@ class Home:
             control=Control(self.folder),
             notify=Notifier(),
             emit=self._emit,
-            read_again=lambda: loop_settings(self.settings, self.view),
+            read_again=lambda: loop_settings(self.settings, self.view, ENVIRON),
             busy_ranges=lambda _: (),
         )
         supervisor = Supervisor(
             Command(("colony",), {}, self.runs), Children(process, self._session)
         )
-        loop = Loop(bench, loop_settings(self.settings, self.view), supervisor)
+        loop = Loop(bench, loop_settings(self.settings, self.view, ENVIRON), supervisor)
         status = 0
         try:
             loop.run(once=False)

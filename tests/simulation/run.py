@@ -1,4 +1,4 @@
-"""One seed, one run: a day of several schedulers, agents and people, its faults, and the healing."""
+"""One seed, one run: a day of schedulers, agents and people, its faults, and the healing."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import shutil
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from signal import SIGTERM
@@ -25,6 +26,23 @@ HEAL_S = 20 * 3600.0
 """Faults until then; afterwards everything must come to an end."""
 END_S = 4 * DAY_S
 PROJECTS = ("mill", "shop")
+
+
+NEEDED = (
+    "tracker busy", "request lost", "answer lost", "request repeated", "request repeated late",
+    "slow request", "no way to the tracker", "host cut off", "host vanished", "machine asleep",
+    "clock jumped", "disk full", "killed: loop", "killed: session", "killed: agent", "killed: all",
+    "killed: stop", "killed: park", "died: ask", "died: did", "died: spawn", "died: write",
+    "died: wrote", "limit reached", "agent: limit", "agent: login", "agent: provider",
+    "agent: done", "agent: half", "agent: question", "agent: lies", "agent: silent",
+    "agent: out of steps", "agent: hangs", "agent: crashes", "agent: pass", "agent: fail",
+    "lease expired", "posted: report", "posted: report half done", "posted: verdict fail",
+    "posted: verdict none", "posted: run no report", "posted: run given back",
+    "a person: says", "a person: pending", "a person: open", "a person: done",
+    "outcome: posted", "outcome: sent back", "outcome: half done", "outcome: question",
+    "outcome: no valid report", "outcome: given back", "outcome: moved by a person",
+)  # fmt: skip
+"""What has to happen in some run of fifty, or nothing would show that it is survived."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +91,7 @@ def mix_of(world: World) -> Mix:
     )  # fmt: skip
     return Mix(
         weather, crash=some(0, 0.01), kills_h=some(0.5, 6), outages=flag(), pauses=flag(),
-        disks=flag(), jumps=flag(), provider=flag(), vanishes=flag(0.3), cuts=flag(0.3),
+        disks=flag(), jumps=flag(), provider=flag(), vanishes=flag(0.3), cuts=flag(0.5),
     )  # fmt: skip
 
 
@@ -85,7 +103,9 @@ class Run:
         dice = world.dice
         self.mix = mix_of(world)
         self.healed = False
-        service = open_service("sqlite:///:memory:", clock=self._tracker_ms, derive=DERIVE, create=True)
+        service = open_service(
+            "sqlite:///:memory:", clock=self._tracker_ms, derive=DERIVE, create=True
+        )
         self.tracker_ahead_ms = 0
         anna = Embedded(service, Me("anna", "", machine=False, owner=True))
         anna.me()
@@ -93,7 +113,7 @@ class Run:
             anna.add_project(name, key=f"project:{name}")
         colony = Embedded(service, Me("colony", "", machine=True, owner=False))
         self.colony = colony
-        account = Account(world, room=dice.choice((40, 80, 10_000)))
+        account = Account(world, room=dice.choice((40, 80, 10_000)), tells=dice.random() < 0.3)
         self.account = account
         weights = {"done": 5, "half": 1, "question": 0.5, "lies": 0.7, "silent": 0.4,
                    "out of steps": 0.4, "hangs": 0.2, "crashes": 0.3}  # fmt: skip
@@ -123,11 +143,17 @@ class Run:
         hosts = [Host(self.world, "oak"), Host(self.world, "elm")]
         count = dice.choice((1, 2, 2, 3))
         self.hosts = hosts[: 1 if count == 1 else 2]
-        ttl_s = dice.choice((600, 1800, 7200))
+        ttl_s = dice.choice((600, 600, 1800, 7200))
         for at in range(count):
             options = Options(dice.choice((120, 300, 600)), dice.choice((1, 2)), ttl_s, {})
             self.stage.homes.append(
-                Home(self.stage, self.hosts[at % len(self.hosts)], folder / f"home{at}", PROJECTS, options)
+                Home(
+                    self.stage,
+                    self.hosts[at % len(self.hosts)],
+                    folder / f"home{at}",
+                    PROJECTS,
+                    options,
+                )
             )
 
     # --- faults ------------------------------------------------------------------------------
@@ -139,7 +165,7 @@ class Run:
         """An effect of a process: it may die here."""
         process.check()
         if not self.healed and self.world.roll(self.mix.crash):
-            self.world.count(f"died: {name.split()[0]}")
+            self.world.count(f"died: {name.split(maxsplit=1)[0]}")
             self.world.tell(f"{process.name} dies: {name}")
             process.die_here()
 
@@ -160,7 +186,7 @@ class Run:
         often(mix.jumps, 2, self._jump)
         often(mix.provider, 4, self._provider)
         often(mix.vanishes, 2, self._vanish)
-        often(mix.cuts, 3, self._cut_off)
+        often(mix.cuts, 4, self._cut_off)
 
     def _kills(self) -> None:
         """The operator, the kernel or a bug ends something."""
@@ -178,7 +204,9 @@ class Run:
             case "session" if mine:
                 self.world.dice.choice(mine).end(-9)
             case "agent" if self.oracle.live:
-                self.world.dice.choice(sorted(self.oracle.live, key=lambda box: box.number)).process.end(-9)
+                self.world.dice.choice(
+                    sorted(self.oracle.live, key=lambda box: box.number)
+                ).process.end(-9)
             case "park" if mine:
                 self.world.dice.choice(mine).stops.note(SIGTERM)
             case "stop":
@@ -217,7 +245,7 @@ class Run:
 
     def _cut_off(self) -> None:
         host = self.world.dice.choice(self.hosts)
-        host.cut_off_s = self.world.now_s + self.world.dice.choice((300, 3000, 15_000))
+        host.cut_off_s = self.world.now_s + self.world.dice.choice((300, 3000, 6000, 15_000))
         self.world.count("host cut off")
 
     def _vanish(self) -> None:
@@ -265,7 +293,13 @@ class Run:
         self.oracle.at_rest(self.stage.homes)
         late_s, worked_s = self.oracle.wasted(self.stage.homes)
         return Result(
-            world.seed, world.counts, world.digest, world.steps, late_s, worked_s, tuple(world.story)
+            world.seed,
+            world.counts,
+            world.digest,
+            world.steps,
+            late_s,
+            worked_s,
+            tuple(world.story),
         )
 
     def _all_done(self) -> bool:
@@ -273,7 +307,9 @@ class Run:
             return False
         if any(each.home for each in self._sessions()):
             return False
-        return all(row.state in ("done", "canceled") for row in self.colony.tickets(None, None, None))
+        return all(
+            row.state in ("done", "canceled") for row in self.colony.tickets(None, None, None)
+        )
 
     def _sessions(self) -> list[Process]:
         return [each for host in self.hosts for each in host.sessions.values() if each.alive]
@@ -286,15 +322,28 @@ class Run:
 
 def play(seed: int) -> Result:
     """One run, with nothing left of it. `Violation`: an invariant does not hold."""
+    with _set_up(seed) as run:
+        return run.play()
+
+
+def story_of(seed: int) -> tuple[list[str], str]:
+    """What happened in a run, and how it failed; empty: it did not."""
+    with _set_up(seed) as run:
+        try:
+            run.play()
+        except Exception as error:
+            return run.world.story, f"{type(error).__name__}: {error}"
+        return run.world.story, ""
+
+
+@contextlib.contextmanager
+def _set_up(seed: int) -> Iterator[Run]:
     shared = Path("/dev/shm")
-    base = shared if shared.is_dir() and shutil.disk_usage(shared).free > 2**26 else None
-    folder = Path(tempfile.mkdtemp(prefix="colony-sim-", dir=base))
-    run = None
+    roomy = shared.is_dir() and shutil.disk_usage(shared).free > 2**26
+    folder = Path(tempfile.mkdtemp(prefix="colony-sim-", dir=shared if roomy else None))
     try:
-        with contextlib.ExitStack() as stack:
-            run = Run(seed, folder)
-            stack.callback(run.close)
-            stack.enter_context(files_of(run._effect))
-            return run.play()
+        run = Run(seed, folder)
+        with contextlib.closing(run), files_of(run._effect):
+            yield run
     finally:
         shutil.rmtree(folder, ignore_errors=True)

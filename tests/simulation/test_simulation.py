@@ -1,0 +1,110 @@
+"""Simulated days: whatever befalls them, the invariants hold after every step and at the end."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from colony.core import plan as plans
+from colony.core import session as sessions
+from colony.flow import advance, kept
+from colony.flow import run as loops
+from tests.simulation import kernel
+from tests.simulation.mutants import MUTANTS, Mutant
+from tests.simulation.run import NEEDED, play
+
+HERE = Path(__file__).parent
+SEEDS = 300
+CHUNK = 50
+KEPT = tuple(
+    int(line.split()[0])
+    for line in (HERE / "seeds.txt").read_text().splitlines()
+    if line[:1].isdigit()
+)
+"""Seeds that once found something."""
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("first", range(0, SEEDS, CHUNK))
+def test_days_of_faults_break_nothing(first: int) -> None:
+    counts: Counter[str] = Counter()
+    late_s = worked_s = 0.0
+    for seed in range(first, first + CHUNK):
+        result = play(seed)
+        counts += result.counts
+        late_s, worked_s = late_s + result.late_s, worked_s + result.worked_s
+    missing = [what for what in NEEDED if not counts[what]]
+    assert not missing, "it never happened in these runs, so nothing shows that it is survived"
+    assert late_s / worked_s < 0.05, "L5: too much of the work was for results that came late"
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("seed", KEPT)
+def test_what_once_failed_holds(seed: int) -> None:
+    play(seed)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_every_deliberate_bug_is_found(mutant: Mutant) -> None:
+    seeds = dict.fromkeys((mutant.found_by, *range(50)))
+    with mutant.in_place():
+        for seed in seeds:
+            try:
+                play(seed)
+            except kernel.Violation as found:
+                assert str(found).split(":")[0] in mutant.breaks
+                return
+    pytest.fail(f"{mutant.name}: nobody notices")
+
+
+def test_a_seed_is_replayed_exactly() -> None:
+    """In processes of their own, whose sets and dictionaries are in another order."""
+    code = "from tests.simulation.run import play; print([play(seed).digest for seed in (3, 11)])"
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={"PYTHONHASHSEED": seed, "PATH": os.environ["PATH"]},
+            cwd=HERE.parents[1], capture_output=True, text=True, check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }  # fmt: skip
+    assert len(told) == 1
+
+
+def test_it_is_the_products_own_plan_and_steps_that_run() -> None:
+    assert loops.plan is plans.plan
+    assert advance.next_step is sessions.next_step is kept.next_step
+    for path in HERE.glob("*.py"):
+        if path.name in ("mutants.py", Path(__file__).name):
+            continue
+        names = {
+            alias.name for node in ast.walk(ast.parse(path.read_text("utf-8")))
+            if isinstance(node, ast.ImportFrom | ast.Import) for alias in node.names
+        }  # fmt: skip
+        assert not names & {"plan", "next_step", "patch", "mock"}, path.name
+
+
+def test_nothing_of_a_run_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tests.simulation import run
+
+    made: list[run.Run] = []
+    real = run.Run
+
+    def noted(*args: object) -> run.Run:
+        made.append(real(*args))  # type: ignore[arg-type]
+        return made[-1]
+
+    monkeypatch.setattr(run, "Run", noted)
+    play(2)
+    (one,) = made
+    assert not one.world.processes
+    assert not Path(one.stage.homes[0].folder).exists()
