@@ -307,7 +307,8 @@ class _Call:
         ]
         return {
             "ticket": report["ticket"], "session": report["session"],
-            "verdict": "fail" if bad else "pass", "findings": [finding], "questions": rulings, "summary": "Looked at it.",
+            "verdict": "fail" if bad else "pass", "findings": [finding],
+            "questions": rulings, "summary": "Looked at it.",
         }  # fmt: skip
 
     def _say(self, event: dict[str, Any]) -> None:

@@ -6,7 +6,6 @@ nothing guards that rule.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -14,7 +13,7 @@ from typing import Any, Final
 from unittest.mock import patch
 
 from colony.core import plan as plans
-from colony.core.session import changes, steps
+from colony.core.session import changes
 from colony.core.turn import Turn
 from colony.flow import (
     assignment,
@@ -149,7 +148,17 @@ def _one_is_forgotten() -> Patches:
 
 
 def _parked_for_ever() -> Patches:
-    return ((steps, "resume_ms", lambda parts: (parts[-1].ended_ms or 0) + YEAR_MS),)
+    real = plans._Hands.resumes
+
+    def resumes(self: Any, survey: Any) -> Iterator[Any]:
+        parked = {one.session for one in self._sessions if one.state == "parked"}
+        for action in real(self, survey):
+            if isinstance(action, plans.Resume) and action.session in parked:
+                yield plans.Wait(action.ref, "parked", "for ever", action.session)
+            else:
+                yield action
+
+    return ((plans._Hands, "resumes", resumes),)
 
 
 def _answers_of_the_dead_are_lost() -> Patches:
@@ -209,11 +218,6 @@ def _sees_no_change() -> Patches:
     return ((looking._Feed, "follow", _always),)
 
 
-def _dies_again_and_again() -> Patches:
-    """An ending that asks for its report is asked without end."""
-    return ((steps, "_may_fix", _always), (steps, "_may_finalize", _always))
-
-
 def _posts_nothing() -> Patches:
     real = posting.send
 
@@ -226,7 +230,7 @@ def _posts_nothing() -> Patches:
 
 
 MUTANTS: Final = tuple(
-    Mutant(work.__name__.strip("_").replace("_", " "), breaks, functools.partial(work))
+    Mutant(work.__name__.strip("_").replace("_", " "), breaks, work)
     for work, breaks in (
         (_no_watchdog, ("I1", "I3", "L3")),
         (_no_renewals, ("I1", "I2", "I3")),
@@ -238,7 +242,7 @@ MUTANTS: Final = tuple(
         (_ports_twice, ("I7",)),
         (_cost_counted_twice, ("I9",)),
         (_one_is_forgotten, ("I6", "L1")),
-        (_parked_for_ever, ("I5", "L1")),
+        (_parked_for_ever, ("I5", "I6", "L1")),
         (_answers_of_the_dead_are_lost, ("I2",)),
         (_left_alone, ("I5", "L1")),
         (_limit_holds_nobody, ("I10",)),
@@ -246,7 +250,6 @@ MUTANTS: Final = tuple(
         (_keys_are_forgotten, ("I4", "I2", "I3")),
         (_goes_on_unsaid, ("I1", "I3")),
         (_sees_no_change, ("I6", "L1")),
-        (_dies_again_and_again, ("L0",)),
         (_posts_nothing, ("I2",)),
     )
 )
