@@ -211,7 +211,18 @@ def test_a_body_of_three_megabytes_is_one_line(shop: Colony) -> None:
 
 def read_only(colony: Colony, *words: str) -> tuple[int, str]:
     """The program where the home's file system is read-only: root may write any other file."""
-    box = ["bwrap", "--bind", "/", "/", "--dev", "/dev", "--ro-bind"]
+    box = [
+        "bwrap",
+        "--bind",
+        "/",
+        "/",
+        "--dev",
+        "/dev",
+        "--bind",
+        "/dev/shm",
+        "/dev/shm",
+        "--ro-bind",
+    ]
     box += [str(colony.home), str(colony.home)]
     bwrap = shutil.which("bwrap")
     if not bwrap or subprocess.run([*box, "true"], check=False).returncode:

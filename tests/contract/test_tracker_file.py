@@ -271,7 +271,20 @@ print(cast.alice.ticket(ref).events[-1].text)
 
 def test_a_disk_that_is_full_at_the_commit_loses_nothing(tmp_path: Path) -> None:
     """F56: the pages stay in memory until then; SQLite rolls back, and that is known."""
-    box = ["bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--size", "524288", "--tmpfs"]
+    box = [
+        "bwrap",
+        "--ro-bind",
+        "/",
+        "/",
+        "--dev",
+        "/dev",
+        "--bind",
+        "/dev/shm",
+        "/dev/shm",
+        "--size",
+        "524288",
+        "--tmpfs",
+    ]
     box.append(str(tmp_path))
     if not shutil.which("bwrap") or subprocess.run([*box, "true"], check=False).returncode:
         pytest.skip("no bubblewrap to make a small disk with")

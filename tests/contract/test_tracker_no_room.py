@@ -75,7 +75,21 @@ def test_a_tiny_disk_gets_nothing_or_all(tmp_path: Path) -> None:
     (tmp_path / "all.jsonl").write_bytes(data)
     small = tmp_path / "small"
     small.mkdir()
-    box = ["bwrap", "--bind", "/", "/", "--dev", "/dev", "--size", "700000", "--tmpfs", str(small)]
+    box = [
+        "bwrap",
+        "--bind",
+        "/",
+        "/",
+        "--dev",
+        "/dev",
+        "--bind",
+        "/dev/shm",
+        "/dev/shm",
+        "--size",
+        "700000",
+        "--tmpfs",
+        str(small),
+    ]
     if not shutil.which("bwrap") or subprocess.run([*box, "true"], check=False).returncode:
         missing = "no bubblewrap to make a small disk with"
         pytest.fail(missing) if os.environ.get("CI") else pytest.skip(missing)

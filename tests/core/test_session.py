@@ -18,6 +18,9 @@ from colony.core.session import (
     LeaseFacts,
     Occasion,
     Outcome,
+    Park,
+    Parked,
+    ParkFacts,
     PartFacts,
     ReportFacts,
     Rest,
@@ -317,3 +320,15 @@ def test_what_a_part_shows_of_its_account_is_kept() -> None:
     assert part_ended(begun, 1, spoke).parts[0].answered
     # A part that was killed may have lost the end of its stream.
     assert part_ended(answered(begun), 1, silent).parts[0].answered
+
+
+def test_a_check_of_a_lost_ticket_waits_out_its_limit() -> None:
+    """Nobody is told of its pause, and it holds: the same limit would be met again at once."""
+    limited = replace(part(2, "check", Ending.LIMIT), limit_until_ms=NOW + 3_600_000)
+    facts = replace(REPORTED, parts=(*REPORTED.parts, limited), lost="moved")
+    step = next_step(facts, NOW)
+    assert isinstance(step, Park)
+    park = ParkFacts(1, step.reason, 2, step.resume_ms, NOW + 7_200_000, "told to nobody")
+    parked = replace(facts, parks=(park,))
+    assert next_step(parked, NOW + 60_000) == Parked(park)
+    assert next_step(parked, park.resume_ms) == RunPart("check")

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from tests.simulation.edges import BASE_MS, Box
 from tests.simulation.kernel import World
+from tests.simulation.machines import BASE_MS, Box
 
 WINDOW_S: Final = 5 * 3600.0
 REPORTS: Final = ("done", "half", "question", "lies")

@@ -17,8 +17,8 @@ from colony.core.lines import Line
 from colony.core.ticket import Event, Ref
 from colony.tracker.protocol import Written
 from tests.simulation.account import Agents
-from tests.simulation.edges import Box
 from tests.simulation.kernel import Violation, World
+from tests.simulation.machines import Box
 
 CANARY: Final = "canary-7f3a"
 """What no part, ticket or log may ever hold."""

@@ -34,8 +34,8 @@ from colony.host.control import Control
 from colony.host.notify import Notifier
 from colony.host.registry import read_registry
 from tests.simulation.account import Agents
-from tests.simulation.edges import Boxes, Chance, Children, Clock, Host, Stops, Threads
 from tests.simulation.kernel import Process, World
+from tests.simulation.machines import Boxes, Chance, Children, Clock, Host, Stops, Threads
 from tests.simulation.network import Network
 from tests.simulation.oracle import CANARY
 

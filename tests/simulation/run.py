@@ -15,8 +15,8 @@ from colony.core.ticket import Me
 from colony.flow.wiring.trackers import DERIVE
 from colony.tracker.embedded import Embedded, open_service
 from tests.simulation.account import Account, Agents, Temper
-from tests.simulation.edges import BASE_MS, CHILDREN, Host, files_of
 from tests.simulation.kernel import DAY_S, Process, World
+from tests.simulation.machines import BASE_MS, CHILDREN, Host, files_of
 from tests.simulation.network import CALM, Network, Weather
 from tests.simulation.oracle import Oracle
 from tests.simulation.people import Manner, People
@@ -223,7 +223,8 @@ class Run:
     def _pause(self) -> None:
         """A machine sleeps: nothing of it runs, its clocks go on."""
         host = self.world.dice.choice(self.hosts)
-        host.frozen_s = self.world.now_s + self.world.dice.choice((30, 400, 3600, 10_000))
+        until_s = self.world.now_s + self.world.dice.choice((30, 400, 3600, 10_000))
+        host.frozen_s = max(host.frozen_s, until_s)
         self.world.count("machine asleep")
 
     def _full_disk(self) -> None:
@@ -269,7 +270,6 @@ class Run:
         self.people.calm = True
         for host in self.hosts:
             host.full_s = host.cut_off_s = 0.0
-            host.frozen_s = min(host.frozen_s, self.world.now_s)
         for word in ("half", "question", "lies", "silent", "out of steps", "hangs", "crashes"):
             self.agents.temper.outcomes[word] = 0.0
         self.agents.temper.check_fails = self.agents.temper.no_verdict = 0.0

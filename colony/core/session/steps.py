@@ -266,7 +266,7 @@ def _judge(facts: Facts, now_ms: int) -> Step:
         if last.answer_sha256 and (facts.verdict is None or facts.verdict.part != last.number):
             return Validate(last.number)
         if park_reason(last.ended):
-            return _park(facts, last) or RunPart("check")
+            return _park(facts, last) or _waited_out(facts, now_ms) or RunPart("check")
     tries = sum(1 for part in checks if _is_try(part))
     if tries >= CHECK_TRIES or not _may_go_on(facts, checks):
         return Compose(Occasion.NO_VERDICT) if facts.post else Rest(judged=False)
@@ -275,6 +275,13 @@ def _judge(facts: Facts, now_ms: int) -> Step:
         if now_ms < due:
             return Wait(due)
     return RunPart("check")
+
+
+def _waited_out(facts: Facts, now_ms: int) -> Parked | None:
+    """A session that lost its ticket tells no pause and keeps it all the same: its check would meet
+    the same limit again at once."""
+    park = facts.parked
+    return Parked(park) if park is not None and now_ms < park.resume_ms else None
 
 
 def _is_try(part: PartFacts) -> bool:
