@@ -66,8 +66,8 @@ class Account:
     no_login_s: float = -1.0
     calls: list[Call] = field(default_factory=list)
     conversations: dict[str, Conversation] = field(default_factory=dict)
-    turned_away: Callable[[Box], object] = lambda box: None
-    """Told of each call that met a limit as it began."""
+    turned_away: Callable[[Box, int | None], object] = lambda box, resets_ms: None
+    """Told of each call that met a limit as it began, and of the reset that it was told."""
 
     def use(self) -> None:
         if self.world.now_s - self.window_s >= WINDOW_S:
@@ -77,6 +77,11 @@ class Account:
             self.limited_s = self.window_s + WINDOW_S
             self.silent_reset = self.world.roll(0.2)
             self.world.count("limit reached")
+
+    @property
+    def resets_s(self) -> int | None:
+        """As the program tells it, Unix seconds."""
+        return None if self.silent_reset else BASE_MS // 1000 + int(self.limited_s) + 1
 
     @property
     def trouble(self) -> str:
@@ -143,7 +148,8 @@ class _Call:
                    "claude_code_version": "2.1.328"})  # fmt: skip
         if trouble := self.account.trouble:
             if trouble == "limit":
-                self.account.turned_away(self.box)
+                resets_s = self.account.resets_s
+                self.account.turned_away(self.box, None if resets_s is None else resets_s * 1000)
             return self._fails(trouble)
         outcome = self._outcome()
         lasts_s = self.dice.expovariate(1 / (self.agents.temper.minutes * 60))
@@ -225,11 +231,7 @@ class _Call:
     def _fails(self, trouble: str) -> int:
         self.world.count(f"agent: {trouble}")
         if trouble == "limit":
-            until = (
-                None
-                if self.account.silent_reset
-                else (BASE_MS // 1000) + int(self.account.limited_s) + 1
-            )
+            until = self.account.resets_s
             info = {"status": "rejected", "rateLimitType": "five_hour", "isUsingOverage": False}
             if until is not None:
                 info |= {"resetsAt": until}

@@ -18,7 +18,7 @@ from colony.core.ticket import Event, Ref
 from colony.tracker.protocol import Written
 from tests.simulation.account import Agents
 from tests.simulation.kernel import Violation, World
-from tests.simulation.machines import Box
+from tests.simulation.machines import Box, Clock
 
 CANARY: Final = "canary-7f3a"
 """What no part, ticket or log may ever hold."""
@@ -31,7 +31,11 @@ LEASE: Final = re.compile(r"^colony-(?:lease|parked): (\S+) .*? ms (\d+)$", re.M
 WAKING_S: Final = 60.0
 """So long after its machine woke may an agent still run whose lease is gone."""
 LIMIT_LEAST_S: Final = 600.0
-"""A limit is waited out at least so long, whatever is known of its end."""
+"""A limit that told no reset is waited out at least so long."""
+TRY_EVERY_S: Final = 7000.0
+"""During a long limit one session tries as often."""
+SIDE_BY_SIDE_S: Final = 60.0
+"""Who began within so long could not know yet."""
 FROM_OPEN: Final = frozenset({"open", "reopened"})
 
 
@@ -62,8 +66,8 @@ class Oracle:
         """Session -> seconds of its agents."""
         self._began: dict[Box, float] = {}
         self._last = 0
-        self.met_s: dict[Path, float] = {}
-        """Home -> when one of its agents last was turned away by a limit, as it began."""
+        self.met: dict[Path, tuple[float, int | None]] = {}
+        """Home -> when one of its agents last was turned away by a limit, and the reset it told."""
         self.passed_over: dict[tuple[Path, Ref], int] = {}
 
     # --- what lives --------------------------------------------------------------------------
@@ -105,15 +109,18 @@ class Oracle:
         if box in self.live and self.world.now_s > box.owner.host.frozen_s + WAKING_S / 2:
             self._broken("I1", f"{box.session} woke and works on without a lease")
 
-    def turned_away(self, box: Box) -> None:
-        """A limit holds the account, not the ticket: who met it begins nothing before its time."""
+    def turned_away(self, box: Box, resets_ms: int | None) -> None:
+        """A limit holds the account, not the ticket: who met it begins nothing before its reset, as
+        the home's own clock has it, but for one try each two hours."""
         home = box.owner.home
-        before_s = self.met_s.get(home.folder, -1e9)
-        if self._began[box] - before_s > 60 and self.world.now_s - before_s < LIMIT_LEAST_S:
-            self._broken(
-                "I10", f"{box.session} was begun against a limit that {home.folder.name} had met"
-            )
-        self.met_s[home.folder] = self.world.now_s
+        met_s, reset_ms = self.met.get(home.folder, (-1e9, None))
+        since_s = self._began[box] - met_s
+        least_s = LIMIT_LEAST_S if reset_ms is None else TRY_EVERY_S
+        before_reset = reset_ms is None or Clock(box.owner.host).wall_ms() < reset_ms
+        if SIDE_BY_SIDE_S < since_s < least_s and before_reset:
+            where = home.folder.name
+            self._broken("I10", f"{box.session} was begun against a limit that {where} had met")
+        self.met[home.folder] = (self.world.now_s, resets_ms)
 
     def part_over(self, box: Box) -> None:
         if self.live.pop(box, None) is not None:
