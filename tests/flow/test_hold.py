@@ -14,7 +14,7 @@ from colony.core.lease import Lease, lease_of
 from colony.core.session import LeaseFacts
 from colony.core.texts import lease as lease_texts
 from colony.errors import Busy, ColonyError, NoAnswer, NotFound
-from colony.flow.hold import Holder, Keeper, Lost, Sent, guarded, patiently, renew
+from colony.flow.hold import LOOK_S, Holder, Keeper, Lost, Sent, guarded, patiently, renew
 from colony.tracker.protocol import Conflict, Guard, Written
 from tests.fakes.meddled import Call, Meddle, Meddled, Moment, at, deleted, lost, tracker_of
 
@@ -276,6 +276,33 @@ def test_a_keeper_notices_a_persons_move(shop: Shop, state: str) -> None:
         shop.moves(state)  # type: ignore[arg-type]
         woken.until_over()
         assert keeper.lost == "moved"
+
+
+def test_a_keeper_looks_once_a_minute_whatever_the_heartbeat(shop: Shop) -> None:
+    """A person who takes a ticket back does not wait for the next renewal."""
+    with kept(shop.holder(OURS), lease(shop), heartbeat_ms=3_600_000) as (keeper, woken):
+        told = len(shop.told())
+        shop.moves("open")
+        shop.time.pass_by(LOOK_S)
+        woken.until_over()
+        assert keeper.lost == "moved"
+    assert len(shop.told()) == told
+
+
+def test_a_look_that_gets_no_answer_says_nothing(shop: Shop) -> None:
+    held = lease(shop)
+    looks = threading.Semaphore(0)
+
+    def silent(when: Moment, call: Call) -> None:
+        looks.release()
+        raise NoAnswer("no answer")
+
+    holder, _ = desk_behind(shop, silent)
+    with kept(holder, held, heartbeat_ms=3_600_000) as (keeper, _):
+        for _ in range(2):
+            shop.time.pass_by(LOOK_S)
+            assert looks.acquire(timeout=PATIENCE_S)
+        assert not keeper.over()
 
 
 def test_a_keeper_notices_that_another_session_took_the_ticket(shop: Shop) -> None:
