@@ -145,7 +145,7 @@ class Run:
         self.hosts = hosts[: 1 if count == 1 else 2]
         ttl_s = dice.choice((600, 600, 1800, 7200))
         for at in range(count):
-            options = Options(dice.choice((120, 300, 600)), dice.choice((1, 2)), ttl_s, {})
+            options = Options(dice.choice((300, 600, 900)), dice.choice((1, 2)), ttl_s, {})
             self.stage.homes.append(
                 Home(
                     self.stage,

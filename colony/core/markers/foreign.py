@@ -7,6 +7,7 @@ takes for lines, here and wherever a history is read.
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Final
 
@@ -16,6 +17,8 @@ from colony.core.ticket import Event
 
 _LOOKS_LIKE_ONE: Final = re.compile(r"colony-[a-z-]+:|session \S+ started on \S")
 _QUOTE: Final = "> "
+SHORT: Final = 300
+"""Characters of a line that is remembered with what it says: any that Colony writes."""
 
 
 def marker_of(event: Event) -> Marker | None:
@@ -23,7 +26,13 @@ def marker_of(event: Event) -> Marker | None:
     if not event.machine or event.kind not in ("comment", "state"):
         return None
     last = event.text.rstrip().splitlines()[-1:]
-    return parse(last[0]) if last else None
+    if not last:
+        return None
+    return _read(last[0]) if len(last[0]) <= SHORT else parse(last[0])
+
+
+# A history is read again and again, by every rule that asks it something.
+_read = functools.lru_cache(maxsize=2048)(parse)
 
 
 def forged(text: str) -> bool:
