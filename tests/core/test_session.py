@@ -332,3 +332,13 @@ def test_a_check_of_a_lost_ticket_waits_out_its_limit() -> None:
     parked = replace(facts, parks=(park,))
     assert next_step(parked, NOW + 60_000) == Parked(park)
     assert next_step(parked, park.resume_ms) == RunPart("check")
+
+
+def test_an_answer_is_read_once_more_whatever_died_before() -> None:
+    """A report that was paid for is not thrown away because processes died; one that kills whoever
+    reads it is."""
+    allowed = WORKED.setup.crash_resumes
+    assert next_step(replace(WORKED, deaths=allowed + 1), NOW) == Validate(1)
+    assert next_step(replace(WORKED, deaths=allowed + 2), NOW) == Compose(Occasion.NO_REPORT)
+    silent = replace(LEASED, parts=(part(1, "work", Ending.NO_REPORT),), deaths=allowed + 1)
+    assert next_step(silent, NOW) == Compose(Occasion.NO_REPORT)

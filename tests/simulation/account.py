@@ -116,7 +116,7 @@ class _Call:
         self.conversation = argv[argv.index(flag) + 1]
         self.resumed = flag == "--resume"
         self.steps_max = int(argv[argv.index("--max-turns") + 1])
-        self.checks = "Edit" in argv[argv.index("--disallowedTools") :]
+        self.checks = box.checks
         self.asked_for_report = Path(box.command.stdin).name == "finalize.md"
         self.known = self.account.conversations.setdefault(self.conversation, Conversation())
         self.call = Call(box.session, self.conversation)

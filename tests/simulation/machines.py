@@ -183,6 +183,9 @@ class Box:
         self.owner, self.command = owner, command
         self.session = command.env["COLONY_SESSION"]
         self._stops, self._boxes = stops, boxes
+        argv = command.argv
+        self.checks = "Edit" in argv[argv.index("--disallowedTools") :]
+        """A controller: it reads, and runs again."""
         self.number = next(_numbers)
         self.agent = ProcessId(self.number, self.number, Clock(owner.host).boot_id())
         self.process = Process(owner.world, f"agent {self.session}", owner.host)

@@ -137,6 +137,7 @@ class Home:
             self.world.tell(f"{process.name} failed: {error.line}")
             self.world.count("loop failed")
             status = error.exit_code
+        self.world.after(60, self.start_loop)
         process.end(status)
 
     def _emit(self, line: Line) -> None:
@@ -153,7 +154,7 @@ class Home:
         ports = parse_range(words[words.index("--ports") + 1]) if "--ports" in words else None
         process = Process(self.world, f"work {session}", self.host)
         process.stops = Stops(process)
-        process.home = self
+        process.home, process.begun_ms = self, Clock(self.host).wall_ms()
         self.host.sessions[self.runs / session] = process
         self.stage.agents.tickets[session] = str(ref)
         order = Order(ref, "--post" in words, ports, session)

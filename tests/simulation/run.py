@@ -12,6 +12,7 @@ from pathlib import Path
 from signal import SIGTERM
 
 from colony.core.ticket import Me
+from colony.flow.runs import not_ended
 from colony.flow.wiring.trackers import DERIVE
 from colony.tracker.embedded import Embedded, open_service
 from tests.simulation.account import Account, Agents, Temper
@@ -305,7 +306,7 @@ class Run:
     def _all_done(self) -> bool:
         if self.world.steps % 200 or self.oracle.live:
             return False
-        if any(each.home for each in self._sessions()):
+        if self._sessions() or any(not_ended(home.runs) for home in self.stage.homes):
             return False
         return all(
             row.state in ("done", "canceled") for row in self.colony.tickets(None, None, None)

@@ -170,18 +170,26 @@ def _held(facts: Facts, now_ms: int) -> Step | None:
 
 def _work(facts: Facts) -> Step:
     worked = facts.worked
-    if facts.deaths > facts.setup.crash_resumes and facts.lost is None:
+    unread = bool(worked) and _is_unread(facts, worked[-1])
+    # What was answered is not thrown away for deaths: it is read once more.
+    if facts.deaths > facts.setup.crash_resumes + unread and facts.lost is None:
         return Compose(Occasion.NO_REPORT)
     if not worked:
         return End(_lost(facts)) if facts.lost else _first(facts)
     last = worked[-1]
-    if last.answer_sha256 and (facts.report is None or facts.report.part != last.number):
+    if unread:
         return Validate(last.number)
     if facts.lost is not None:
         return End(_lost(facts))
     if facts.salvaged_after == len(facts.parts):
         return RunPart("finalize", last.agent_session)
     return _after(facts, worked, last)
+
+
+def _is_unread(facts: Facts, last: PartFacts) -> bool:
+    """It left an answer that was not looked at yet."""
+    read = facts.report is not None and facts.report.part == last.number
+    return bool(last.answer_sha256) and not read
 
 
 def _first(facts: Facts) -> Step:
