@@ -12,7 +12,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterable
 from hashlib import blake2b
-from typing import Any
+from typing import IO, Any
 
 from greenlet import getcurrent, greenlet
 
@@ -74,6 +74,8 @@ class Process:
         self.ended = Condition()
         self.children: list[Process] = []
         """Die with this one."""
+        self.files: list[IO[str]] = []
+        """Closed when it has ended."""
         self.status: int | None = None
         """How it ended: an exit code, negative for a signal."""
         world.processes[self] = None
@@ -211,6 +213,8 @@ class World:
                     task.flow.throw(Killed)
                 process.tasks.pop(task, None)
                 task.done = True
+            for file in process.files:
+                file.close()
 
     def _push(self, when_s: float, what: Any, token: int) -> None:
         self._sequence += 1

@@ -154,6 +154,7 @@ class Home:
         ports = parse_range(words[words.index("--ports") + 1]) if "--ports" in words else None
         process = Process(self.world, f"work {session}", self.host)
         process.stops = Stops(process)
+        process.files.append(log)
         process.home, process.begun_ms = self, Clock(self.host).wall_ms()
         self.host.sessions[self.runs / session] = process
         self.stage.agents.tickets[session] = str(ref)
@@ -169,9 +170,8 @@ class Home:
         except ColonyError as error:
             self.world.tell(f"{process.name}: {error.line}")
             log.write(f"work: REFUSED — {error.line}\n")
+            log.flush()
             status = error.exit_code
-        finally:
-            log.close()
         process.end(status)
 
     def _outfit(self, process: Process) -> Outfit:
