@@ -54,8 +54,8 @@ class Result:
     steps: int
     late_s: float
     worked_s: float
-    """Seconds of agents whose result came late, and of all; 0 for a run in which whole machines were
-    away: there a lease has to be lost."""
+    """Seconds of agents whose result came late, and of all; 0 for a run in which whole machines
+    were away: there a lease has to be lost."""
     story: tuple[str, ...]
 
 
