@@ -11,20 +11,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from colony.core.codec import to_json
-from colony.core.endings import Cause
 from colony.core.session import (
     UNTIL_ASKED_MS,
     Compose,
     End,
-    Ended,
     Facts,
     Outcome,
     Park,
     Parked,
     ParkFacts,
-    PartFacts,
-    ProcessFacts,
     Rest,
     Resume,
     RunPart,
@@ -35,29 +30,24 @@ from colony.core.session import (
     TellPark,
     Validate,
     Wait,
-    answered,
     effect_done,
     next_step,
     park_changed,
-    part_changed,
-    part_ended,
-    part_started,
 )
 from colony.core.survey import Survey
 from colony.core.ticket import History
 from colony.errors import ColonyError, NotFound
 from colony.flow import parking, posting, telling
 from colony.flow.answers import validated, without
-from colony.flow.assignment import Since, controller_run, paid_by, settled_run, worker_run
+from colony.flow.assignment import Since
 from colony.flow.bench import Bench
 from colony.flow.briefing import gather, wanted_by
-from colony.flow.evidence import BRIEF, Spoiled, judged_of, report_of
-from colony.flow.following import Doing, Follower
+from colony.flow.evidence import BRIEF, Spoiled, judged_of
 from colony.flow.growth import grown
 from colony.flow.hold import Holder, patiently
-from colony.flow.news import News
 from colony.flow.observe import people_in
-from colony.flow.part import Watch, run_part, settle_part
+from colony.flow.parts import Parts
+from colony.flow.session_record import Record
 from colony.flow.take import ANSWER_S, Hold, regain, take
 from colony.flow.tenure import Tenure
 from colony.host.control import Asked
@@ -101,8 +91,7 @@ class Session:
 
     def __init__(self, bench: Bench, facts: Facts) -> None:
         self.bench = bench
-        self.facts = facts
-        self.news = News(bench)
+        self.record = Record(bench, facts)
         self._heard = 0
         """Stop signals that have been acted on."""
         self.holder = Holder(
@@ -115,7 +104,15 @@ class Session:
             pause=self._pause,
             threads=bench.place.threads,
         )
-        self._tenure = Tenure(self.holder, bench.place.signals.wake, self.news.tell)
+        self._tenure = Tenure(self.holder, bench.place.signals.wake, self.record.news.tell)
+        self._parts = Parts(self.record, self._tenure, self._stops)
+
+    @property
+    def facts(self) -> Facts:
+        return self.record.facts
+
+    def save(self, facts: Facts) -> None:
+        self.record.save(facts)
 
     def advance(self) -> Step:
         """Steps until the session ends (`End`), rests with its result kept (`Rest`) or is paused
@@ -140,7 +137,7 @@ class Session:
             # Where this cannot be written the session counts as one that died; nothing is lost.
             with contextlib.suppress(ColonyError):
                 self.save(replace(self.facts, left=True))
-        self.news.rests(self.facts)
+        self.record.news.rests(self.facts)
 
     def _to_the_end(self) -> Step:
         try:
@@ -198,7 +195,7 @@ class Session:
     def _stop(self) -> Parked | None:
         """The first stop: what is held is parked, what is being posted stays in the outbox."""
         facts, signals = self.facts, self.bench.place.signals
-        self.news.hurry()
+        self.record.news.hurry()
         if signals.count - self._heard > 1:
             raise Interrupted(facts, int(signals.first or 15))
         self._tenure.release(quick=True)
@@ -231,14 +228,6 @@ class Session:
 
     def _read(self) -> History:
         return self.holder.tracker.ticket(self.holder.ref)
-
-    def save(self, facts: Facts) -> None:
-        """Write the facts down; from here on they are what the session is."""
-        record = to_json(facts)
-        assert isinstance(record, dict)
-        self.bench.place.folder.save_json(record)
-        self.facts = facts
-        self.news.changed(facts)
 
     def hold(self, held: Hold) -> None:
         """Keep this lease alive from now on."""
@@ -273,47 +262,19 @@ class Session:
         return facts
 
     def settle(self, step: Settle) -> None:
-        """A part that an earlier process of this session began, and did not see to its end."""
-        part = self.facts.parts[step.part - 1]
-        run = settled_run(self.bench, self.facts, part)
-        self._part_over(part, settle_part(self.bench.place, part, run))
+        self._parts.settle(step)
 
     def run_part(self, step: RunPart) -> None:
         if self._tenure.over:
             # Lost, or out of trust while the tracker was silent: what is next depends on which.
             self.regain()
             return
-        place, facts = self.bench.place, self.facts
-        talk, resumes = step.resumes or self.bench.chance.uuid4(), bool(step.resumes)
-        facts = part_started(facts, step.kind, talk, self._now_ms(), resumes=resumes)
-        part = facts.parts[-1]
-        if step.kind == "check":
-            run = controller_run(self.bench, facts, part, report_of(self.bench, self.facts))
-        else:
-            run = worker_run(self.bench, facts, part, self._since(part))
-        self.save(paid_by(facts, run, place.environ))
-        if part.kind in ("finalize", "fix"):
-            self.bench.emit(telling.finalize(facts, part))
-        if (anew := telling.anew(facts, part)) is not None:
-            self.bench.emit(anew)
-        self.bench.emit(telling.part(facts, part, run.agent.name))
-        follower = self.news.follow(run.agent, part)
+        since = self._since() if step.kind == "work" and step.resumes else Since()
+        self._parts.run(step, since)
 
-        def look() -> Cause | None:
-            self._show(part, follower)
-            return self._look()
-
-        try:
-            ended = run_part(place, part, run, Watch(self._spawned, look))
-        finally:
-            self.bench.doing(None)
-        self._part_over(part, ended)
-
-    def _since(self, part: PartFacts) -> Since:
+    def _since(self) -> Since:
         """What people wrote since the brief, for a worker that goes on. A tracker that does not
         answer keeps nobody from working."""
-        if part.kind != "work" or not part.resumes:
-            return Since()
         names, project = self.bench.view.creator_names, self.facts.ticket.project
         try:
             history = patiently(self.holder, self._read, NEWS_S)
@@ -323,36 +284,6 @@ class Session:
         except ColonyError:
             return Since()
         return Since(posting.later_comments(history, self.facts.brief_event), people)
-
-    def _show(self, part: PartFacts, follower: Follower) -> None:
-        follower.look()
-        if follower.answered and not self.facts.parts[-1].answered:
-            self.save(answered(self.facts))
-        self.news.looked(self.facts, follower)
-        elapsed_s = max(0, self._now_ms() - part.started_ms) // 1000
-        what = f"{self.facts.ticket} {part.kind}"
-        self.bench.doing(Doing(what, elapsed_s, follower.calls, follower.last, self.facts.cost_usd))
-
-    def _spawned(self, process: ProcessFacts) -> None:
-        self.save(part_changed(self.facts, replace(self.facts.parts[-1], process=process)))
-
-    def _look(self) -> Cause | None:
-        """Between two waits: write down a renewal; end the part where the lease is not ours."""
-        renewed = self._tenure.renewed()
-        if renewed is not None:
-            self.save(replace(self.facts, lease=renewed))
-        moved = self._tenure.lost == "moved" and self.facts.parts[-1].kind == "check"
-        if self._tenure.over and not moved:
-            return "lease"
-        return "stop" if self._stops() or self.bench.orders.of(self.facts.session) else None
-
-    def _part_over(self, part: PartFacts, ended: Ended) -> None:
-        facts = part_ended(self.facts, part.number, ended)
-        if self._tenure.lost in ("moved", "taken"):
-            facts = replace(facts, lost=self._tenure.lost)
-        self.save(facts)
-        for line in telling.part_over(self.facts, part.number, ended):
-            self.bench.emit(line)
 
     def _spoiled(self, spoiled: Spoiled) -> None:
         self.bench.emit(telling.spoiled(self.facts, str(spoiled)))

@@ -159,12 +159,12 @@ def _parked_for_ever() -> Patches:
 
 
 def _answers_of_the_dead_are_lost() -> Patches:
-    from colony.flow import advance, part
+    from colony.flow import part, parts
 
     def settle(place: Any, one: Any, how: Any) -> Any:
         return replace(part.settle_part(place, one, how), turn=Turn(), answer_sha256="")
 
-    return ((advance, "settle_part", settle),)
+    return ((parts, "settle_part", settle),)
 
 
 def _left_alone() -> Patches:
