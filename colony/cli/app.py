@@ -42,6 +42,7 @@ PANELS: Final[dict[str, tuple[Verb, ...]]] = {
         Verb("report", "Check a worker's report file, or post it."),
         Verb("cycle", "next, work and check, once."),
         Verb("deployed", "Say that a built ticket has gone live."),
+        Verb("box", "Show what the agents of a project see."),
     ),
     "Service": (
         Verb("run", "Work the queue, for months."),

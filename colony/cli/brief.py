@@ -18,7 +18,8 @@ from colony.errors import Refused
 from colony.flow.briefing import Wanted, gather, project_of
 from colony.flow.observe import look_at
 from colony.flow.previous import told_to
-from colony.flow.wiring.sessions import forms_of, runner_of, sources_of
+from colony.flow.wiring.runners import runner_of
+from colony.flow.wiring.sessions import forms_of, sources_of
 from colony.host.chance import SystemChance
 from colony.host.clock import SystemClock
 from colony.host.files import make_folder, write_private

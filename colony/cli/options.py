@@ -36,6 +36,7 @@ RUN: Final = (
 """What the loop takes beside what its sessions take."""
 WORK: Final = (
     "sandbox",
+    "sandbox_ro",
     "allowed_tools",
     "agent",
     "claude",

@@ -15,12 +15,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, tzinfo
+from pathlib import Path
 from typing import Final
 
 from colony.coding.login import (
     CLOUD_VARIABLES,
     LOGIN_VARIABLES,
     account_name,
+    general_file,
     holds_login,
     login_folder,
     login_from_environment,
@@ -28,7 +30,8 @@ from colony.coding.login import (
     login_word,
     tells_quota,
 )
-from colony.coding.protocol import Invocation, PartFolders, PartOrder
+from colony.coding.places import program_places
+from colony.coding.protocol import Invocation, PartFolders, PartOrder, Places
 from colony.coding.quota import USAGE_FLAGS, read_usage
 from colony.coding.stream import read_steps, read_turn
 from colony.core.turn import QuotaAnswer, Step, Turn
@@ -70,6 +73,33 @@ API_TIMEOUT_MS: Final = 300_000
 UNATTENDED: Final = ("AskUserQuestion", "ScheduleWakeup")
 """Tools that make no sense without a person: the first would answer itself (questions go through
 the report), the second would wake a session that has ended."""
+
+GENERAL: Final = ".claude.json"
+RUN_TIME: Final = (
+    "projects",
+    "sessions",
+    "session-env",
+    "shell-snapshots",
+    "file-history",
+    "todos",
+    "tasks",
+    "debug",
+    "backups",
+)
+"""Folders of a login's folder that a run writes: each session has its own (session.md, Login)."""
+LASTING: Final = (
+    "settings.json",
+    "settings.local.json",
+    "CLAUDE.md",
+    "plugins",
+    "agents",
+    "commands",
+    "skills",
+    "hooks",
+    "rules",
+    "output-styles",
+)
+"""What is in force for every later run with this login: no agent may change it."""
 
 ARGUMENT_MAX: Final = 128 * 1024 - 1
 """Bytes of one argument that Linux takes."""
@@ -143,6 +173,25 @@ class Claude:
         """Raises Refused for `bypassPermissions`, UsageProblem for what cannot be an argument."""
         check_order(order)
         return Invocation((self.program, *flags_of(order)), _environment(folders, environ))
+
+    def places(self, environ: Mapping[str, str]) -> Places:
+        read = [*program_places(self.program, environ)]
+        if environ.get("HOME"):
+            home = Path(environ["HOME"])
+            read += [home / ".local/bin", home / ".local/share/claude"]
+        if login_from_environment(environ):
+            return Places(read=tuple(read))
+        folder = login_folder(environ)
+        if folder is None:
+            return Places(read=tuple(read))
+        general = general_file(environ)
+        return Places(
+            read=tuple(read),
+            write=(folder,),
+            own=(*((name, folder / name) for name in RUN_TIME), (GENERAL, general)),
+            copies=((general, GENERAL),),
+            fixed=((folder, LASTING),),
+        )
 
     def read(self, stream: Iterable[str]) -> Turn:
         return read_turn(stream, self.zone)

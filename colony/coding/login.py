@@ -44,6 +44,11 @@ def login_folder(environ: Mapping[str, str]) -> Path | None:
     return Path(environ["HOME"]) / ".claude" if environ.get("HOME") else None
 
 
+def general_file(environ: Mapping[str, str]) -> Path:
+    """The program's general configuration, which lies beside a login's folder that is not named."""
+    return Path(environ.get("CLAUDE_CONFIG_DIR") or environ["HOME"]) / ".claude.json"
+
+
 def holds_login(folder: Path) -> bool:
     """A login that could be used: its token may have expired, which only a call can tell."""
     return bool(_subscription(folder)) or _holds_key(folder)

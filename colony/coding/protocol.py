@@ -49,6 +49,21 @@ class Invocation:
     env: Mapping[str, str]
 
 
+@dataclass(frozen=True, slots=True)
+class Places:
+    """What an agent's program needs of this machine beside the system, in a box of an allowlist.
+    Paths are absolute; one that is not there is passed over."""
+
+    read: tuple[Path, ...] = ()
+    write: tuple[Path, ...] = ()
+    own: tuple[tuple[str, Path], ...] = ()
+    """(a name in the session's folder for its configuration, where the program looks for it)."""
+    copies: tuple[tuple[Path, str], ...] = ()
+    """(a file, the name in that folder of its copy): made before a part where it is not there."""
+    fixed: tuple[tuple[Path, tuple[str, ...]], ...] = ()
+    """(a folder of `write`, names in it that no agent may make or change)."""
+
+
 class CodingAgent(Protocol):
     @property
     def name(self) -> str:
@@ -95,6 +110,15 @@ class CodingAgent(Protocol):
     ) -> Invocation:
         """How to make this run. `environ` is Colony's own environment: the agent picks from it what
         is its own (keys, base URL, login folder), and nothing else."""
+        ...
+
+    def places(self, environ: Mapping[str, str]) -> Places:
+        """What its box must show, and what of that is closed. Reads links, starts nothing."""
+        ...
+
+    @property
+    def program(self) -> str:
+        """The program that is started: a path, or a name on PATH."""
         ...
 
     def read(self, stream: Iterable[str]) -> Turn:

@@ -88,6 +88,7 @@ class WorkSettings:
     allowed_tools: tuple[str, ...]
     pass_env: tuple[str, ...]
     sandbox: bool
+    sandbox_ro: tuple[Path, ...]
     ports: Range
     port_pool: Range
     ports_per_session: int

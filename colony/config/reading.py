@@ -202,6 +202,7 @@ def _work(value: Mapping[str, Any], machine: Machine) -> WorkSettings:
             "claude": _program(machine, value["claude"]),
             "finalize_timeout": min(value["finalize_timeout"], value["timeout"]),
             "stand_in_script": None if script is None else _absolute(machine, script),
+            "sandbox_ro": tuple(_absolute(machine, each) for each in value["sandbox_ro"]),
         }
     )
 

@@ -89,6 +89,7 @@ KINDS: Final[dict[str, str]] = {
     "explain": "EXPLAIN",
     "explain.for": "",
     "explain.against": "",
+    "box": "BOX",
     "ready.row": "READY",
     "ready": "READY:",
     "deployed": "DEPLOYED",

@@ -114,6 +114,10 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(_line(each.strip()) for each in parts if each.strip())
 
 
+def _paths(text: str) -> tuple[str, ...]:
+    return tuple(_line(each) for each in text.split(":") if each)
+
+
 def _some_words(text: str) -> tuple[str, ...]:
     if not _words(text):
         raise ValueError("must name at least one")
@@ -271,6 +275,8 @@ SETTINGS: Final[tuple[Setting, ...]] = tuple(
         ("pass_env", "work", "COLONY_PASS_ENV", _variables, "",
          "variables that sessions get, with commas"),
         ("sandbox", "work", "COLONY_SANDBOX", _switch, "on", "on or off"),
+        ("sandbox_ro", "work", "COLONY_SANDBOX_RO", _paths, "",
+         "more paths that agents may read in their box, with colons"),
         ("ports", "work", "COLONY_PORTS", _ports, "8700-8749", "ports named in a brief"),
         ("port_pool", "work", "COLONY_PORT_POOL", _ports, "8700-8799",
          "ports handed out to sessions"),

@@ -256,6 +256,7 @@ class Session:
             facts,
             brief_sha256=sha256,
             brief_event=history.ticket.last_event,
+            earlier=made.previous.session if made.previous and made.previous.here else "",
             strangers=made.strangers,
         )
         self.save(facts)

@@ -153,7 +153,18 @@ def _run(bench: Bench, facts: Facts, part: PartFacts, *, prompt: str, schema: Js
         tmp=tmp,
         stall_s=facts.setup.stall_s,
         refused_before=_refused_before(bench, facts, part, agent),
+        walls=bench.walls,
+        reads=_reads(bench, facts, part),
+        deploy=facts.setup.deploy and part.kind != "check",
     )
+
+
+def _reads(bench: Bench, facts: Facts, part: PartFacts) -> tuple[Path, ...]:
+    """A controller reads its own run folder; a worker that of the attempt its brief tells of."""
+    own = bench.place.folder.path
+    if part.kind == "check":
+        return (own,)
+    return (own.parent / facts.earlier,) if facts.earlier else ()
 
 
 def _refused_before(bench: Bench, facts: Facts, part: PartFacts, agent: CodingAgent) -> str:

@@ -14,6 +14,7 @@ from colony.flow.briefing import Sources
 from colony.flow.following import ShowDoing
 from colony.flow.observe import Viewpoint
 from colony.flow.part import Place
+from colony.flow.walls import Walls
 from colony.host.chance import Chance
 from colony.host.control import Asked
 from colony.tracker.protocol import Tracker
@@ -78,6 +79,8 @@ class Bench:
     emit: Emit
     doing: ShowDoing
     """For a person who waits; shows nothing where nobody looks."""
+    walls: Walls | None = None
+    """None: agents see this machine's files."""
     orders: Orders = NO_ORDERS
     offset_minutes: Callable[[int], int] = _utc
     """Of the reader's time zone at a moment (ms), east of UTC."""

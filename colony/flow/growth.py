@@ -7,6 +7,7 @@ from pathlib import Path
 
 from colony.core.attempts import attempts_of, cost_cents, steps_for
 from colony.core.budget import cap_of
+from colony.core.deploy_mark import marked_for_deploy
 from colony.core.people import People
 from colony.core.session import Facts, Setup
 from colony.core.ticket import History
@@ -15,14 +16,16 @@ from colony.host.changes import changed_since
 
 def grown(setup: Setup, history: History, people: People) -> Setup:
     """The setup with more steps for the worker, where earlier ones brought something and ran out,
-    and with what they left of the ticket's cap. Repeated with the same history it stays the same.
+    with what they left of the ticket's cap, and with its deploy mark. Repeated with the same
+    history it stays the same.
     """
     base = setup.base_turns or setup.worker.max_turns
     turns = steps_for(base, attempts_of(history.events))
     cap = cap_of(history.events, people, setup.max_cost_cents)
     left = max(0, cap - cost_cents(history.events, but="")) if cap else None
     worker = replace(setup.worker, max_turns=turns)
-    return replace(setup, base_turns=base, left_cents=left, worker=worker)
+    deploy = marked_for_deploy(history, people)
+    return replace(setup, base_turns=base, left_cents=left, worker=worker, deploy=deploy)
 
 
 def has_progress(facts: Facts) -> bool:

@@ -14,6 +14,8 @@ from colony.core.session import Ended, PartFacts, ProcessFacts, Runner
 from colony.core.strict_json import dump_json
 from colony.core.turn import Turn
 from colony.errors import ColonyError, Refused
+from colony.flow import guarding
+from colony.flow.walls import EMPTY, Room, Walls, proof_of, wanted_of
 from colony.host import boxes, threads
 from colony.host.box import Containment, NoBox
 from colony.host.boxes import Box, Boxes
@@ -33,6 +35,8 @@ STDERR_SHOWN: Final = 4000
 
 STDERR: Final = "stderr"
 ANSWER: Final = "answer.json"
+HOME: Final = "home"
+"""Folder of the run folder: in it lies what each part has as its user's home."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,12 @@ class PartRun:
     """Without a word for so long it is stopped; 0: never."""
     refused_before: str = ""
     """`refusal_of` the run that this one goes on from."""
+    walls: Walls | None = None
+    """What its box shows and hides; None: the containment is used as it stands."""
+    reads: tuple[Path, ...] = ()
+    """Run folders that it may read in its box."""
+    deploy: bool = False
+    """It may reach the live site's folder, and whom the user's keys open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,35 +96,30 @@ class Watch:
 def run_part(place: Place, part: PartFacts, run: PartRun, watch: Watch) -> Ended:
     """The whole part. Returns when nothing of it is left running."""
     try:
-        folder = place.folder.folder(part.folder)
-        config = place.folder.folder("agent")
-        tmp = place.folder.folder(run.tmp)
+        made = _made(place, part, run)
+        command = _command(place, run, made)
     except Refused as error:
         # An earlier part put something else in their place.
         told = (f"cannot use its folders: {error.line}",)
         return Ended(Turn(), Exit(), Ending.CRASHED, None, place.clock.wall_ms(), cleanup=told)
-    call = run.agent.invocation(run.order, PartFolders(config, tmp), place.environ)
-    command = Command(
-        argv=call.argv,
-        env={**run.env, **call.env},
-        cwd=run.cwd,
-        stdin=place.folder.path / run.prompt,
-        stdout=folder / STREAM,
-        stderr=folder / STDERR,
-    )
-    begun = _Begun(place.clock.boot_s(), run, folder / STREAM)
+    begun = _Begun(place.clock.boot_s(), run, made.stream)
     left = place.boxes.sweep(place.folder.session, place.clock)
+    no_box: tuple[str, ...] = ()
     try:
-        with place.boxes.spawn(command, place.containment) as running:
+        box = _sealed(place, part, run, made, command)
+        with place.boxes.spawn(command, box) as running:
             agent = running.agent
             watch.spawned(ProcessFacts(agent.pid, agent.start_ticks, agent.boot_id))
             running.go()
             exit_, cause = _watched(place, running, begun, watch)
             out_of_memory = running.oom_kills > 0 and exit_.signal == 9
-    except NoBox:
-        return Ended(Turn(), Exit(), Ending.NO_BOX, None, place.clock.wall_ms())
+    except NoBox as error:
+        no_box = (f"no box: {error.line}",)
     finally:
-        cleanup = (*map(_swept, left), *_clean_up(place, begun), *_without_tmp(place, run))
+        cleanup = (*map(_swept, left), *_clean_up(place, begun), *_without_own(place, part, run))
+    if no_box:
+        now_ms = place.clock.wall_ms()
+        return Ended(Turn(), Exit(), Ending.NO_BOX, None, now_ms, cleanup=(*no_box, *cleanup))
     known = Known(out_of_memory=out_of_memory, refused_before=run.refused_before)
     return read_part(place, part, run, (exit_, cause, known), cleanup)
 
@@ -124,9 +129,54 @@ def settle_part(place: Place, part: PartFacts, run: PartRun) -> Ended:
 
     Listeners are left alone: since then anybody may have begun to listen on these ports.
     """
-    cleanup = (*_sweep(place), *_without_tmp(place, run))
+    cleanup = (*_sweep(place), *_without_own(place, part, run))
     known = replace(NOTHING_MORE, refused_before=run.refused_before)
     return read_part(place, part, run, (Exit(), None, known), cleanup)
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """What a part has of its own in the run folder."""
+
+    stream: Path
+    own: PartFolders
+    home: Path
+
+
+def _made(place: Place, part: PartFacts, run: PartRun) -> _Made:
+    folder = place.folder
+    stream = folder.folder(part.folder) / STREAM
+    own = PartFolders(folder.folder("agent"), folder.folder(run.tmp))
+    return _Made(stream, own, folder.folder(f"{HOME}/{part.number}"))
+
+
+def _command(place: Place, run: PartRun, made: _Made) -> Command:
+    call = run.agent.invocation(run.order, made.own, place.environ)
+    return Command(
+        argv=call.argv,
+        env={**run.env, **call.env},
+        cwd=run.cwd,
+        stdin=place.folder.path / run.prompt,
+        stdout=made.stream,
+        stderr=made.stream.parent / STDERR,
+    )
+
+
+def _sealed(
+    place: Place, part: PartFacts, run: PartRun, made: _Made, command: Command
+) -> Containment:
+    """The box of this part, tried out; what it must leave as it is, is on record. `NoBox`."""
+    if run.walls is None:
+        return place.containment
+    places = run.agent.places(place.environ)
+    guarding.make_own(place.folder, places)
+    place.folder.write(EMPTY, b"")
+    empty = place.folder.path / EMPTY
+    room = Room(run.cwd, made.own, made.home, empty, run.reads, run.deploy)
+    wanted = wanted_of(run.walls, room, places)
+    guarding.note(place.boxes, place.folder, part.folder, wanted.guarded)
+    proof = proof_of(run.walls, run.agent)
+    return place.boxes.seal(place.containment, wanted, command, proof, place.clock)
 
 
 @dataclass(slots=True)
@@ -186,13 +236,16 @@ def _clean_up(place: Place, begun: _Begun) -> tuple[str, ...]:
     return (*map(_listener, listeners), *map(_gone, gone), *_sweep(place))
 
 
-def _without_tmp(place: Place, run: PartRun) -> tuple[str, ...]:
-    """Remove the part's scratch space; what cannot be removed is told, and stops nothing."""
-    try:
-        place.folder.remove_tree(run.tmp)
-    except ColonyError as error:
-        return (f"its scratch space stays: {error.line}",)
-    return ()
+def _without_own(place: Place, part: PartFacts, run: PartRun) -> tuple[str, ...]:
+    """Undo what the part must not leave, and remove its scratch space and its home; what cannot be
+    removed is told, and stops nothing."""
+    told = guarding.undone(place.boxes, place.folder, part.folder) if run.walls else ()
+    for name, what in ((run.tmp, "scratch space"), (f"{HOME}/{part.number}", "home")):
+        try:
+            place.folder.remove_tree(name)
+        except ColonyError as error:
+            told = (*told, f"its {what} stays: {error.line}")
+    return told
 
 
 def _gone(each: Listener) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from colony.coding.protocol import CodingAgent
+from colony.core.allowlist import allowed
 from colony.core.session import (
     End,
     Facts,
@@ -24,6 +26,7 @@ from colony.flow.briefing import gather, wanted_by
 from colony.flow.evidence import Spoiled, report_of
 from colony.flow.observe import look_at
 from colony.flow.take import refuse, salvage
+from colony.flow.walls import Tried, trial_in
 from colony.host.lock import lock_folder
 
 
@@ -70,9 +73,21 @@ def check_agent(
         raise Unreachable(problem)
 
 
+def check_box(bench: Bench, facts: Facts) -> None:
+    """`NoBox` where the worker's box could not be built, or does not hold."""
+    walls, place = bench.walls, bench.place
+    if walls is not None:
+        env = {**allowed(place.environ, bench.pass_env), "COLONY_SESSION": facts.session}
+        agent = bench.agent_for(facts.setup.worker)
+        tried = Tried(agent, Path(facts.setup.folder), place.environ, env)
+        trial = functools.partial(trial_in, walls=walls, tried=tried)
+        place.boxes.try_out(place.containment, trial, place.clock)
+
+
 def rehearse(bench: Bench, facts: Facts) -> str:
     """Everything that can refuse a start, and the brief; nothing is written. The brief's text."""
     check_agents(bench, facts.setup)
+    check_box(bench, facts)
     survey, history = look_at(bench.tracker, bench.view, facts.ticket)
     refuse(survey, history)
     made = gather(bench.sources, survey, history, wanted_by(facts))

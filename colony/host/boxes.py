@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Final, Protocol
 
 from colony.core.endings import Exit
 from colony.core.ports import Range
-from colony.host.box import Containment
+from colony.errors import Refused
+from colony.host.box import Containment, NoBox, is_hardened, sealed
 from colony.host.clock import Clock
 from colony.host.identity import ProcessId
 from colony.host.launch import Command
 from colony.host.listeners import Listener, seen_listeners, stop_listeners
 from colony.host.process import spawn
+from colony.host.proof import Proof, prove
+from colony.host.protection import Guarded, States, states_of, undo
 from colony.host.sweep import Swept, sweep
+from colony.host.view import Wanted, mounts_for
 
 
 class Box(Protocol):
@@ -28,7 +36,28 @@ class Box(Protocol):
     def stop(self, grace_s: float) -> Exit: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A box as it would be for a session that is not there yet."""
+
+    wanted: Wanted
+    command: Command
+    proof: Proof
+
+
 class Boxes(Protocol):
+    def seal(
+        self, base: Containment, wanted: Wanted, command: Command, proof: Proof, clock: Clock
+    ) -> Containment:
+        """`base` as it is for this command, tried out (`host.proof`). `NoBox`: it does not hold."""
+        ...
+
+    def try_out(self, base: Containment, trial: Callable[[Path], Trial], clock: Clock) -> None:
+        """The same, in a folder that is gone afterwards."""
+        ...
+
+    def states(self, guarded: Guarded) -> dict[str, str]: ...
+    def undo(self, guarded: Guarded, before: States) -> tuple[str, ...]: ...
     def spawn(
         self, command: Command, containment: Containment
     ) -> AbstractContextManager[Box]: ...  # as `host.process.spawn`
@@ -41,6 +70,30 @@ class Boxes(Protocol):
 
 class SystemBoxes:
     """Those of this machine."""
+
+    def seal(
+        self, base: Containment, wanted: Wanted, command: Command, proof: Proof, clock: Clock
+    ) -> Containment:
+        if not is_hardened(base):
+            return base
+        try:
+            box = sealed(base, mounts_for(wanted), userns=wanted.userns)
+        except Refused as refused:
+            raise NoBox(refused.line) from None
+        prove(box, command, proof, clock)
+        return box
+
+    def try_out(self, base: Containment, trial: Callable[[Path], Trial], clock: Clock) -> None:
+        if is_hardened(base):
+            with tempfile.TemporaryDirectory(prefix="colony-") as folder:
+                one = trial(Path(folder).resolve())
+                self.seal(base, one.wanted, one.command, one.proof, clock)
+
+    def states(self, guarded: Guarded) -> dict[str, str]:
+        return states_of(guarded)
+
+    def undo(self, guarded: Guarded, before: States) -> tuple[str, ...]:
+        return undo(guarded, before)
 
     def spawn(self, command: Command, containment: Containment) -> AbstractContextManager[Box]:
         return spawn(command, containment)

@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Final
 
 from colony.errors import Refused, UsageProblem
-from colony.host.box import ENVIRONMENT, Containment, Namespaces, NoBox, boxed
+from colony.host.box import FILTER, OPTIONS, Containment, Namespaces, NoBox, box_options, boxed
 from colony.host.files import PRIVATE_FILE, Unsafe, write_problem
 from colony.host.gate import GO, READY, gated
 from colony.host.inherited import inherited
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _ABOVE: Final = 10
-"""Own descriptors lie from here on, so that none is in the way when the box gets 0 to 5."""
+"""Own descriptors lie from here on, so that none is in the way when the box gets 0 to 6."""
 _SAFELY: Final = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
@@ -69,7 +69,10 @@ def launch(command: Command, containment: Containment, held: contextlib.ExitStac
             files[number] = _move(opened, theirs)
         env = command.env
         if isinstance(containment, Namespaces):
-            files[ENVIRONMENT] = _move(_environment_file(env), theirs)
+            options = (*box_options(containment, command.cwd), *_setting(env))
+            files[OPTIONS] = _move(_in_memory("options", _listed(options)), theirs)
+            if containment.hardening is not None and containment.hardening.filter:
+                files[FILTER] = _move(_in_memory("filter", containment.hardening.filter), theirs)
             env = {name: value for name, value in env.items() if name == "COLONY_SESSION"}
         pid = _start(argv, env, files)
     pidfd = os.pidfd_open(pid)
@@ -132,12 +135,20 @@ def _open(path: Path, flags: int) -> int:
     return fd
 
 
-def _environment_file(env: Mapping[str, str]) -> int:
-    """bubblewrap's options that set the environment, in memory."""
-    words = (word for name, value in env.items() for word in ("--setenv", name, value))
-    fd = os.memfd_create("environment", os.MFD_CLOEXEC)
+def _setting(env: Mapping[str, str]) -> tuple[str, ...]:
+    """bubblewrap's options that set the environment."""
+    return tuple(word for name, value in env.items() for word in ("--setenv", name, value))
+
+
+def _listed(options: tuple[str, ...]) -> bytes:
+    return b"".join(os.fsencode(word) + b"\0" for word in options)
+
+
+def _in_memory(name: str, data: bytes) -> int:
+    """A descriptor from which `data` can be read; no other process sees it."""
+    fd = os.memfd_create(name, os.MFD_CLOEXEC)
     with os.fdopen(fd, "wb", closefd=False) as file:
-        file.write(b"".join(os.fsencode(word) + b"\0" for word in words))
+        file.write(data)
     os.lseek(fd, 0, os.SEEK_SET)
     return fd
 

@@ -8,12 +8,12 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 
-from colony.host.box import Containment, detect
+from colony.host.box import WHOLE_MACHINE, Containment, Namespaces, detect
 from colony.host.clock import SystemClock
 from colony.host.identity import pids
 from colony.host.launch import Command
@@ -75,7 +75,9 @@ def containment(request: pytest.FixtureRequest) -> Containment:
 def namespaces() -> Containment:
     if without_bwrap():
         skip_or_fail(without_bwrap())
-    return detect("on", CLOCK)
+    box = detect("on", CLOCK)
+    assert isinstance(box, Namespaces)
+    return replace(box, mounts=WHOLE_MACHINE)
 
 
 @dataclass

@@ -20,10 +20,12 @@ def fake(folder: Path, script: str) -> str:
     return str(folder)
 
 
-def test_namespaces_are_used_where_they_are_and_said_to_hide_nothing_yet() -> None:
-    box = namespaces()
+def test_a_box_that_is_on_shows_nothing_until_it_is_told_what() -> None:
+    namespaces()
+    box = detect("on", CLOCK)
     assert isinstance(box, Namespaces)
-    assert "no mounts yet" in box.warning
+    assert (box.mounts, box.warning) == ((), "")
+    assert box.hardening is not None
     off = detect("off", CLOCK)
     assert isinstance(off, Namespaces)
     assert "COLONY_SANDBOX=off" in off.warning

@@ -448,16 +448,18 @@ def test_what_bubblewrap_says_is_the_reason(parts: Parts) -> None:
 
 UNPRIVILEGED = """
 import sys
+from dataclasses import replace
 from pathlib import Path
 from colony.core.endings import Exit
-from colony.host.box import detect
+from colony.host.box import WHOLE_MACHINE, detect
 from colony.host.clock import SystemClock
 from colony.host.launch import Command
 from colony.host.process import spawn
 from colony.host.sweep import sweep
 folder, mark = Path(sys.argv[1]), sys.argv[2]
 clock = SystemClock()
-for box in (detect("on", clock), detect("off", clock, search="/nonexistent")):
+hard = replace(detect("on", clock), mounts=WHOLE_MACHINE)
+for box in (hard, detect("off", clock, search="/nonexistent")):
     env = {"PATH": "/usr/bin:/bin", "COLONY_SESSION": "test-" + mark}
     script = f"setsid sleep {mark} & trap 'exit 42' TERM; echo up; sleep {mark} & wait"
     for word in ("stop", "kill"):

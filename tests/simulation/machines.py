@@ -240,6 +240,20 @@ class Boxes:
         self._owner, self._stops = owner, stops
         self.agent, self.oracle, self.effect = agent, oracle, effect
 
+    def seal(
+        self, base: object, wanted: object, command: object, proof: object, clock: object
+    ) -> object:
+        return base
+
+    def try_out(self, base: object, trial: object, clock: object) -> None:
+        return
+
+    def states(self, guarded: object) -> dict[str, str]:
+        return {}
+
+    def undo(self, guarded: object, before: object) -> tuple[()]:
+        return ()
+
     def spawn(self, command: Command, containment: object) -> Box:
         self._owner.check()
         self.effect("spawn")

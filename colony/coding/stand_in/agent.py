@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from colony.coding.claude import check_order, flags_of
-from colony.coding.protocol import Invocation, PartFolders, PartOrder
+from colony.coding.protocol import Invocation, PartFolders, PartOrder, Places
 from colony.coding.quota import USAGE_FLAGS, read_usage
 from colony.coding.stand_in.script import Object, load
 from colony.coding.stream import read_steps, read_turn
@@ -20,6 +20,7 @@ from colony.core.turn import QuotaAnswer, Step, Turn
 
 ROOT: Final = Path(__file__).parents[3]
 """The folder that holds the package `colony`."""
+PACKAGE: Final = ROOT / "colony"
 START: Final = (
     "import sys; sys.path[:0] = [sys.argv.pop(1)]; "
     "from colony.coding.stand_in.__main__ import main; main(sys.argv[1:])"
@@ -86,6 +87,17 @@ class StandIn:
         check_order(order)
         home = ("--stand-in-home", str(folders.config))
         return Invocation((*STARTED, *home, *self._script(), *flags_of(order)), {})
+
+    @property
+    def program(self) -> str:
+        return sys.executable
+
+    def places(self, environ: Mapping[str, str]) -> Places:
+        """The interpreter that runs it, the package that it is part of, and its script."""
+        del environ
+        python = (Path(sys.executable), Path(sys.prefix), Path(sys.base_prefix))
+        script = (self.script.absolute(),) if self.script else ()
+        return Places(read=(*python, PACKAGE, *script))
 
     def read(self, stream: Iterable[str]) -> Turn:
         return read_turn(stream, UTC)

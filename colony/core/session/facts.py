@@ -101,6 +101,8 @@ class Setup:
     """What was left of the ticket's cap at the take; None: it has none, or was not looked at."""
     base_turns: int = 0
     """The worker's steps before earlier attempts had them grow; 0: not looked at yet."""
+    deploy: bool = False
+    """The ticket is marked for deploy: the worker may reach the live site's folder."""
     crash_resumes: int = 2
     """Times that the session is taken up again after a process of it died."""
 
@@ -247,6 +249,8 @@ class Facts:
     """The ticket's last event that the brief holds."""
     strangers: bool = False
     """The brief held words of somebody who may not order work."""
+    earlier: str = ""
+    """The session whose run folder the brief tells of: an attempt before this one, at this host."""
     lease: LeaseFacts | None = None
     lost: Literal["moved", "taken"] | None = None
     """The lease is no longer this session's: a person moved the ticket, or somebody took it."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from colony.core.doctor import Diagnosis, ok, warn
+from colony.core.doctor import Diagnosis, fail, ok, warn
 from colony.core.doctor.machine import (
     HomeSeen,
     Left,
@@ -18,6 +18,7 @@ from colony.core.doctor.machine import (
     judge_ports,
     judge_runs,
 )
+from colony.core.lines import clip
 from colony.core.ports import Range
 from colony.core.session import phase_of
 from colony.flow.runs import left_behind, taken_ports, unreadable
@@ -77,9 +78,27 @@ def look_at_sandbox(
         return (warn("sandbox", found.warning),)
     match found:
         case Namespaces():
-            return (ok("sandbox", "bubblewrap works: all that an agent starts ends with it"),)
+            return (
+                ok(
+                    "sandbox",
+                    "bubblewrap works: agents see what is named, all they start ends with them",
+                ),
+            )
         case Subreaper():
             return (ok("sandbox", "a sweep ends what agents leave running"),)
+
+
+def look_at_boxes(
+    commands: Mapping[str, tuple[str, ...]], environ: Mapping[str, str], clock: Clock
+) -> tuple[Diagnosis, ...]:
+    """By project: the command that tries out its box, as before each session."""
+    out = []
+    for name, argv in commands.items():
+        done = call(argv, environ, Path("/"), clock, timeout_s=CALL_S)
+        said = clip((done.stdout or done.stderr).decode("utf-8", "replace").strip(), 300)
+        text = said.partition(" — ")[2] or said
+        out.append(ok(f"box {name}", text) if done.exit.code == 0 else fail(f"box {name}", text))
+    return tuple(out)
 
 
 def _standing(path: Path) -> Path:

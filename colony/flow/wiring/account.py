@@ -16,7 +16,7 @@ from colony.flow.kept import sessions_in
 from colony.flow.meter import AccountSettings, quota_of
 from colony.flow.recent import Recent
 from colony.flow.wiring.agents import agent_for
-from colony.flow.wiring.sessions import runner_of
+from colony.flow.wiring.runners import runner_of
 from colony.host.clock import SystemClock
 from colony.host.registry import Registry
 

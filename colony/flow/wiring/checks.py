@@ -23,15 +23,15 @@ from colony.flow.wiring.account import standing_of
 from colony.flow.wiring.agents import agent_for
 from colony.flow.wiring.credentials import secrets_of
 from colony.flow.wiring.hours import opening_of
+from colony.flow.wiring.runners import runner_of, runners_of
 from colony.flow.wiring.sessions import (
     containment_of,
     forms_of,
-    runner_of,
-    runners_of,
     setup_of,
     sources_of,
     version_asker,
 )
+from colony.flow.wiring.walls import try_box
 from colony.flow.work import check_agent
 from colony.host.clock import SystemClock
 from colony.host.pauses import pauses_of
@@ -152,7 +152,12 @@ def _left(asked: Asked) -> Iterator[Reason]:
 
 
 def _box(asked: Asked) -> None:
+    """Tried out as before a start, where there is a project to try it for."""
     containment_of(asked.settings, asked.environ)
+    registry = asked.view.registry
+    found = registry.projects.get(asked.ref.project)
+    if asked.settings.work.sandbox and isinstance(found, Project):
+        try_box(asked.settings, registry, found, asked.environ, None)
 
 
 def _agents(asked: Asked) -> Iterator[Reason]:

@@ -19,6 +19,7 @@ from colony.errors import ColonyError
 from colony.flow.doctor.agents import look_at_agent
 from colony.flow.doctor.examining import Check
 from colony.flow.doctor.machine import (
+    look_at_boxes,
     look_at_disk,
     look_at_git,
     look_at_home,
@@ -37,7 +38,8 @@ from colony.flow.doctor.tracker import (
 )
 from colony.flow.wiring.agents import agent_for
 from colony.flow.wiring.credentials import secrets_of
-from colony.flow.wiring.sessions import runner_of
+from colony.flow.wiring.loop import command_of
+from colony.flow.wiring.runners import runner_of
 from colony.host.clock import SystemClock
 from colony.host.registry import Registry, read_registry
 from colony.tracker.protocol import Tracker
@@ -79,10 +81,21 @@ def checks_of(settings: Settings, environ: Mapping[str, str], ways: Ways) -> tup
         Check("projects", lambda: _projects(settings)),
         *_tracker_checks(settings, ways),
         Check("sandbox", lambda: look_at_sandbox(work.sandbox, environ, clock)),
+        Check("box", lambda: look_at_boxes(*_to_try(settings, environ), clock)),
         Check("agent", lambda: _agents(settings, environ)),
         Check("ports", lambda: look_at_ports(place.runs_dir, pool, work.ports_per_session)),
         Check("runs", lambda: look_at_runs(place.runs_dir, place.host)),
     )
+
+
+def _to_try(
+    settings: Settings, environ: Mapping[str, str]
+) -> tuple[Mapping[str, tuple[str, ...]], Mapping[str, str]]:
+    """By project what tries its box out, and the environment for that. A process of its own does
+    it: a box dies with the thread that made it, and a check has one that may be left behind."""
+    started = command_of(settings, environ, {})
+    names = _registry(settings).projects if settings.work.sandbox else ()
+    return {name: (*started.argv, "box", name, "--try") for name in names}, started.env
 
 
 def _registry(settings: Settings) -> Registry:

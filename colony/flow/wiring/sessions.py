@@ -28,8 +28,10 @@ from colony.flow.previous import Told, nothing_told, told_to
 from colony.flow.render import Templates
 from colony.flow.wiring import agents
 from colony.flow.wiring.credentials import secrets_of
+from colony.flow.wiring.runners import runners_of
+from colony.flow.wiring.walls import walls_of
 from colony.flow.work import only_posts
-from colony.host.box import Containment, detect
+from colony.host.box import Containment, detect, search_path
 from colony.host.call import call
 from colony.host.clock import SystemClock
 from colony.host.control import Control
@@ -139,47 +141,6 @@ def setup_of(settings: Settings, project: Project, ports: Range) -> Setup:
     )
 
 
-def runners_of(settings: Settings, project: Project) -> tuple[Runner, Runner]:
-    """Worker and controller."""
-    worker = runner_of(settings, project)
-    return worker, _controller(settings, worker)
-
-
-def runner_of(settings: Settings, project: Project) -> Runner:
-    """How a worker of this project runs: the registry's word, else the setting."""
-    work = settings.work
-    agent = project.agent or work.agent
-    return Runner(
-        agent=agent,
-        program=_program(settings, agent),
-        model=project.model or work.model,
-        max_turns=project.max_turns or work.max_turns,
-        timeout_s=project.timeout or work.timeout,
-        permission_mode=project.permission_mode or work.permission_mode,
-        allowed_tools=(*work.allowed_tools, *project.allowed_tools),
-        max_budget_usd=work.max_budget_usd,
-    )
-
-
-def _controller(settings: Settings, worker: Runner) -> Runner:
-    check = settings.check
-    return Runner(
-        agent=worker.agent,
-        program=check.claude if worker.agent == "claude" else worker.program,
-        model=check.model,
-        max_turns=check.max_turns,
-        timeout_s=check.timeout,
-        permission_mode=worker.permission_mode,
-        allowed_tools=worker.allowed_tools,
-    )
-
-
-def _program(settings: Settings, agent: str) -> str:
-    if agent == "claude":
-        return settings.work.claude
-    return str(settings.work.stand_in_script or "")
-
-
 def version_asker(environ: Mapping[str, str]) -> VersionProblem:
     """Asks an agent's program for its version, with nothing of Colony's own environment."""
 
@@ -196,8 +157,8 @@ def version_asker(environ: Mapping[str, str]) -> VersionProblem:
 
 def containment_of(settings: Settings, environ: Mapping[str, str]) -> Containment:
     """The box that sessions get here. `NoBox`: none can be built."""
-    path = environ.get("PATH", "/usr/local/bin:/usr/bin:/bin")
-    return detect("on" if settings.work.sandbox else "off", SystemClock(), path)
+    mode: Literal["on", "off"] = "on" if settings.work.sandbox else "off"
+    return detect(mode, SystemClock(), search_path(environ))
 
 
 def offset_in(zone: str) -> Callable[[int], int]:
@@ -242,6 +203,7 @@ def bench_of(outfit: Outfit, facts: Facts, folder: RunFolder) -> Bench:
         secrets={} if only_posts(facts) else secrets_of(project, settings.place.home),
         emit=outfit.emit,
         doing=outfit.doing,
+        walls=walls_of(settings, registry, project, outfit.environ),
         orders=Control(settings.place.home),
         offset_minutes=offset_in(settings.tracker.tz),
     )
