@@ -77,7 +77,7 @@ def check_box(bench: Bench, facts: Facts) -> None:
     """`NoBox` where the worker's box could not be built, or does not hold."""
     walls, place = bench.walls, bench.place
     if walls is not None:
-        env = {**allowed(place.environ, bench.pass_env), "COLONY_SESSION": facts.session}
+        env = allowed(place.environ, bench.pass_env)
         agent = bench.agent_for(facts.setup.worker)
         tried = Tried(agent, Path(facts.setup.folder), place.environ, env)
         trial = functools.partial(trial_in, walls=walls, tried=tried)

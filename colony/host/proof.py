@@ -13,7 +13,7 @@ import os
 import secrets
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -26,6 +26,8 @@ from colony.host.process import spawn
 from colony.host.sweep import sweep
 
 PROOF_S: Final = 10.0
+SESSION: Final = "COLONY_SESSION"
+"""By this variable what a session left is found; a proof has one of its own, and ends nothing."""
 ANSWER_MAX: Final = 1024 * 1024
 _ENVIRONMENT: Final = b"\nenvironment\n"
 
@@ -90,16 +92,15 @@ def prove(box: Namespaces, command: Command, proof: Proof, clock: Clock) -> None
             hidden = tuple(each for each in proof.secrets if each.is_file())
             script = _script(box, proof, canary.new, (canary.file, *hidden))
             out = folder / "out"
-            trial = replace(
-                command, argv=script, stdin=Path(os.devnull), stdout=out, stderr=folder / "err"
-            )
+            env = {**command.env, SESSION: f"proof-{canary.word}"}
+            trial = Command(script, env, command.cwd, Path(os.devnull), out, folder / "err")
             with spawn(trial, box) as running:
                 running.go()
                 if running.wait(PROOF_S) is None:
                     raise NoBox("the box gave no answer when it was tried")
             answer = out.read_bytes()[:ANSWER_MAX]
-            problems = (*_said(answer, command.env), *canary.problems())
-        left = sweep(command.env.get("COLONY_SESSION", ""), clock)
+            problems = (*_said(answer, env), *canary.problems())
+        left = sweep(env[SESSION], clock)
         if left:
             problems = (*problems, "what is started in it outlives it")
     if problems:

@@ -234,6 +234,8 @@ def clean_environment(home: Path, model: Model) -> dict[str, str]:
         "COLONY_HOST": "here",
         "COLONY_PERMISSION_MODE": "acceptEdits",
         "COLONY_PORT_POOL": f"{PORTS}-{PORTS + 29}",
+        # What workers run here is this Python.
+        "COLONY_SANDBOX_RO": f"{sys.prefix}:{sys.base_prefix}",
     }
 
 

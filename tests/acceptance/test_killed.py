@@ -19,7 +19,7 @@ TWICE = [bash("echo 370 > total.txt")] * 2
 
 @pytest.mark.parametrize("kind", ["work", "check"])
 def test_the_next_start_goes_on(real: Colony, model: Model, tmp_path: Path, kind: Kind) -> None:
-    flag = tmp_path / "flag"
+    flag = real.project / "flag"
     hangs = [bash(waiting(flag))]
     work = [bash("echo 370 > total.txt"), report()]
     check = [bash("cat total.txt"), verdict()]
@@ -60,7 +60,7 @@ def test_the_next_start_goes_on(real: Colony, model: Model, tmp_path: Path, kind
 
 
 def test_a_stop_in_order_can_be_gone_on_with(real: Colony, model: Model, tmp_path: Path) -> None:
-    flag = tmp_path / "flag"
+    flag = real.project / "flag"
     model.plays("work", [bash(waiting(flag)), *TWICE, report()])
     model.plays("check", [bash("cat total.txt"), verdict()])
     process = real.hang(flag, "work", "shop", "1", "--post")

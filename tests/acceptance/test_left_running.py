@@ -107,7 +107,7 @@ def test_nothing_is_left(real: Colony, model: Model, tier: dict[str, str]) -> No
 def test_a_killed_colony_leaves_nothing(
     real: Colony, model: Model, tier: dict[str, str], tmp_path: Path
 ) -> None:
-    flag = tmp_path / "flag"
+    flag = real.project / "flag"
     model.plays("work", [bash(leaves(real) + waiting(flag))])
     process = real.hang(flag, "work", "shop", "1", "--post")
     [run] = real.runs

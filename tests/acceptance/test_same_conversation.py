@@ -104,7 +104,7 @@ def test_the_step_that_has_the_report_put_right(real: Colony, model: Model, give
 def test_a_session_that_is_taken_up(
     real: Colony, model: Model, tmp_path: Path, how: signal.Signals
 ) -> None:
-    flag = tmp_path / "flag"
+    flag = real.project / "flag"
     model.plays("work", [*CHANGES, bash(waiting(flag)), *CHANGES * 2, report()])
     model.plays("check", [verdict()])
     process = real.hang(flag, "work", "shop", "1", "--post")

@@ -55,7 +55,7 @@ def stop(
 def test_in_the_middle_of_a_command(
     real: Colony, model: Model, tmp_path: Path, how: signal.Signals
 ) -> None:
-    flag = tmp_path / "flag"
+    flag = real.project / "flag"
     model.plays("work", goes_on(FIRST, bash(waiting(flag))))
     model.plays("check", [verdict()])
     process = real.hang(flag, "work", "shop", "1", "--post")
@@ -132,7 +132,7 @@ def told_afresh(real: Colony, model: Model) -> None:
 
 
 def test_a_conversation_that_is_gone(real: Colony, model: Model, tmp_path: Path) -> None:
-    flag = tmp_path / "flag"
+    flag = real.project / "flag"
     model.plays("work", [FIRST, bash(waiting(flag))], goes_on(FIRST))
     model.plays("check", [verdict()])
     process = real.hang(flag, "work", "shop", "1", "--post")

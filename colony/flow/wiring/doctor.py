@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -40,6 +41,7 @@ from colony.flow.wiring.agents import agent_for
 from colony.flow.wiring.credentials import secrets_of
 from colony.flow.wiring.loop import command_of
 from colony.flow.wiring.runners import runner_of
+from colony.host.box import search_path
 from colony.host.clock import SystemClock
 from colony.host.registry import Registry, read_registry
 from colony.tracker.protocol import Tracker
@@ -92,9 +94,17 @@ def _to_try(
     settings: Settings, environ: Mapping[str, str]
 ) -> tuple[Mapping[str, tuple[str, ...]], Mapping[str, str]]:
     """By project what tries its box out, and the environment for that. A process of its own does
-    it: a box dies with the thread that made it, and a check has one that may be left behind."""
+    it: a box dies with the thread that made it, and a check has one that may be left behind. An
+    agent whose program is not here has a check of its own."""
     started = command_of(settings, environ, {})
-    names = _registry(settings).projects if settings.work.sandbox else ()
+    names = [
+        name
+        for name, project in _registry(settings).projects.items()
+        if isinstance(project, Project)
+        and shutil.which(agent_for(runner_of(settings, project)).program, path=search_path(environ))
+    ]
+    if not settings.work.sandbox:
+        return {}, started.env
     return {name: (*started.argv, "box", name, "--try") for name in names}, started.env
 
 

@@ -17,7 +17,6 @@ from colony.flow.wiring.agents import agent_for
 from colony.flow.wiring.runners import runner_of
 from colony.host.box import Namespaces, box_options, detect, is_hardened, sealed, search_path
 from colony.host.boxes import SYSTEM
-from colony.host.chance import SystemChance
 from colony.host.clock import SystemClock
 from colony.host.registry import Registry, folders_of, is_on
 from colony.host.view import mounts_for
@@ -124,7 +123,6 @@ def _asked(
     folder = works_in or folders_of(project, settings.place.home).dev
     if folder is None or not folder.is_dir():
         raise Refused(f"the dev folder of {project.name} is not here")
-    session = SystemChance().session_id(SystemClock().wall_ms())
-    env = {**allowed(environ, frozenset(settings.work.pass_env)), "COLONY_SESSION": session}
+    env = allowed(environ, frozenset(settings.work.pass_env))
     agent = agent_for(runner_of(settings, project))
     return box, walls, Tried(agent, folder, environ, env)
