@@ -123,7 +123,7 @@ def options_of(mounts: Iterable[Mount]) -> tuple[str, ...]:
 
 
 def closed(mounts: Iterable[Mount]) -> tuple[str, ...]:
-    """bubblewrap's options that close covered folders to writing, to be given after all mounts:
-    what is mounted inside one needs a place there first."""
+    """bubblewrap's options that close covered folders to writing, and the box's own root, to be
+    given after all mounts: what is mounted inside one needs a place there first."""
     covers = (mount.at for mount in mounts if mount.kind == "cover folder")
-    return tuple(word for at in covers for word in ("--remount-ro", at))
+    return tuple(word for at in (*covers, "/") for word in ("--remount-ro", at))
