@@ -21,8 +21,9 @@ GIT_CONFIG: Final = ".gitconfig"
 SSH: Final = ".ssh"
 EMPTY: Final = "empty"
 """The file that is seen in the place of each covered one; no agent sees it under this name."""
-RECORD: Final = ("session.json", "lock")
-"""Of a run folder that is shown: what nobody who works in a box needs to know."""
+HIDDEN: Final = frozenset({"session.json", "lock", "home", "tmp", EMPTY})
+"""Of a run folder that may be read: what nobody who works in a box needs. Each of the others is
+shown by itself: a cover would fall off as soon as the file under it is written anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,19 +60,28 @@ def wanted_of(walls: Walls, room: Room, places: Places) -> Wanted:
     config, tmp, deploys = room.own.config, room.own.tmp, room.deploy
     git_config, ssh = walls.user_home / GIT_CONFIG, walls.user_home / SSH
     live = (walls.live,) if deploys and walls.live is not None else ()
+    kept = (path for run in room.read for path in shown_of(run))
     own = ((config / name, at) for name, at in places.own if (config / name).exists())
     fixed = (Guarded(folder, names) for folder, names in places.fixed)
     return Wanted(
         folder=room.folder,
-        read=(*walls.read, *places.read, *room.read, git_config, *((ssh,) if deploys else ())),
+        read=(*walls.read, *places.read, *kept, git_config, *((ssh,) if deploys else ())),
         write=(*places.write, config, tmp, *live),
         guarded=(Guarded(room.folder, protected(walls.writable)), *fixed),
         own=((room.home, walls.user_home), (tmp, Path("/tmp")), *own),  # noqa: S108
-        secrets=(*walls.secrets, *(each / name for each in room.read for name in RECORD)),
+        secrets=walls.secrets,
         user_home=walls.user_home,
         empty_file=room.empty_file,
         userns=walls.userns,
     )
+
+
+def shown_of(run: Path) -> tuple[Path, ...]:
+    """What others may read of a run folder; nothing of one that is gone."""
+    try:
+        return tuple(path for path in run.iterdir() if path.name not in HIDDEN)
+    except OSError:
+        return ()
 
 
 def proof_of(walls: Walls, agent: CodingAgent) -> Proof:
