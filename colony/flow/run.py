@@ -11,8 +11,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+from colony.core.admission import Full
 from colony.core.allowance import ANYTHING, Quota
 from colony.core.brake import Brake, Braked, Look, brake
+from colony.core.guard import OFF, Guard
 from colony.core.iteration import Begun, Iteration, line
 from colony.core.lines import Line, clip
 from colony.core.opening import ALWAYS, Opening
@@ -46,6 +48,7 @@ from colony.flow.leases import expire
 from colony.flow.looking import Watch
 from colony.flow.meter import NO_ACCOUNT, AccountSettings, Meter
 from colony.flow.observe import Viewpoint
+from colony.flow.room import Admission, Door
 from colony.flow.supervise import Supervisor
 from colony.host.chance import Chance
 from colony.host.clock import Clock
@@ -75,6 +78,7 @@ class LoopSettings:
     account: AccountSettings = NO_ACCOUNT
     opening: Opening = ALWAYS
     """When sessions are started."""
+    guard: Guard = OFF
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +97,8 @@ class LoopBench:
     """Settings and registry anew. `ColonyError`: they cannot be used."""
     busy_ranges: Callable[[PlanSettings], tuple[Range, ...]]
     """Ranges of the pool in which something listens."""
+    admission: Admission
+    """Who is asked whether one more session fits here."""
 
 
 @dataclass(slots=True)
@@ -105,6 +111,8 @@ class _Did:
     kept: list[str] = field(default_factory=list)
     waiting: list[Wait] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    full: Full | None = None
+    """One more did not fit: nothing else is tried after that."""
 
 
 class Loop:
@@ -119,6 +127,7 @@ class Loop:
         self._asked: frozenset[Unready] = frozenset()
         self._told: frozenset[str] = frozenset()
         self._meter = Meter(bench.runs, bench.clock)
+        self._door = Door(bench.admission, bench.clock, supervisor)
         self._open: _Did | None = None
         """The iteration whose starts wait for the quota to be read: it goes on then."""
         self._begun: set[str] = set()
@@ -227,6 +236,7 @@ class Loop:
         if self._open is None:
             self._number += 1
         did.waiting.clear()
+        did.full = None
         self._next_s = bench.clock.boot_s() + self._settings.interval_s
         self._collect()
         try:
@@ -332,10 +342,9 @@ class Loop:
                     self._expire(action, did)
                 case Ask(unready):
                     self._ask(unready)
-                case Resume(session, ref, ports):
-                    one = next(each for each in kept if each.session == session)
-                    self._supervisor.take_up(one, ports)
-                    did.resumed.append(Begun(ref, session, ports))
+                case Resume():
+                    one = next(each for each in kept if each.session == action.session)
+                    self._take_up(one, action, did)
                 case Start(ref, ports):
                     self._start(ref, ports, did)
                 case Probe():
@@ -355,11 +364,29 @@ class Loop:
         else:
             did.expired.append(f"{said} → open")
 
+    def _take_up(self, one: Kept, action: Resume, did: _Did) -> None:
+        asks = action.ports is not None
+        if asks and not self._fits(did, one.folder, one.session):
+            did.waiting.append(_no_room(did, one.ref, one.session))
+            return
+        self._supervisor.take_up(one, action.ports)
+        if asks:
+            self._door.let_in(self._settings.guard, one.session)
+        did.resumed.append(Begun(one.ref, one.session, action.ports))
+
     def _start(self, ref: Ref, ports: Range, did: _Did) -> None:
-        session = self._bench.chance.session_id(self._bench.clock.wall_ms())
         folder = self._settings.folders.get(ref.project, "")
+        if not self._fits(did, folder):
+            did.waiting.append(_no_room(did, ref))
+            return
+        session = self._bench.chance.session_id(self._bench.clock.wall_ms())
         self._supervisor.begin(session, ref, folder, ports)
+        self._door.let_in(self._settings.guard, session)
         did.started.append(Begun(ref, session, ports))
+
+    def _fits(self, did: _Did, folder: str, session: str = "") -> bool:
+        did.full = did.full or self._door.full(self._settings.guard, folder, session)
+        return did.full is None
 
     def _ask(self, unready: Unready) -> None:
         """Each question is asked once; the tracker knows it by its source for ever."""
@@ -400,6 +427,7 @@ class Loop:
             as_before=bool(did.waiting) and did.waiting == self._waited,
             notes=tuple(dict.fromkeys(did.notes)),
             quota=quota,
+            full=did.full,
         )
         self._waited = did.waiting
         said = line(done)
@@ -414,10 +442,16 @@ class Loop:
             told = closing_of(self._bench.runs, gone)
             self._bench.emit(told.line)
             self._backoff.remember(gone.member, told, self._bench.clock.wall_ms())
+            if told.no_room is not None:
+                self._door.shut(told.no_room, self._settings.interval_s)
             self._next_s = min(self._next_s, self._bench.clock.boot_s() + LEAST_S)
 
     def _say(self, kind: str, text: str) -> None:
         self._bench.emit(Line(kind, text, ms=self._bench.clock.wall_ms()))
+
+
+def _no_room(did: _Did, ref: Ref, session: str = "") -> Wait:
+    return Wait(ref, "room", did.full.label if did.full is not None else "", session)
 
 
 def _paused(pauses: Pauses) -> frozenset[str]:

@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 from colony.coding.protocol import CodingAgent
 from colony.config import Settings
 from colony.core.allowlist import allowed
+from colony.core.guard import MIB
 from colony.core.ports import Range
 from colony.core.project import Project
 from colony.core.schema import compiled
@@ -26,6 +27,7 @@ from colony.flow.observe import Viewpoint
 from colony.flow.part import Place
 from colony.flow.previous import Told, nothing_told, told_to
 from colony.flow.render import Templates
+from colony.flow.room import Admission
 from colony.flow.wiring import agents
 from colony.flow.wiring.credentials import secrets_of
 from colony.flow.work import only_posts
@@ -70,6 +72,17 @@ class Outfit:
     agent_for: Callable[[Runner], CodingAgent] = agents.agent_for
     version_problem: VersionProblem | None = None
     """None: the agent's program is asked."""
+
+    def admission(self, emit: Emit) -> Admission:
+        """Who is asked before a session begins here; `emit` is told what was read."""
+        return Admission(
+            self.machine.gauge, self.settings.place.runs_dir, tmp_of(self.environ), emit
+        )
+
+
+def tmp_of(environ: Mapping[str, str]) -> Path:
+    """Where programs put what is temporary (POSIX)."""
+    return Path(environ.get("TMPDIR") or "/tmp")  # noqa: S108 - asked how full it is, no more
 
 
 def forms_of(settings: Settings) -> Forms:
@@ -136,6 +149,7 @@ def setup_of(settings: Settings, project: Project, ports: Range) -> Setup:
         max_attempts=settings.work.max_attempts,
         max_half_done=settings.work.max_half_done,
         max_cost_cents=settings.work.max_cost_per_ticket or 0,
+        memory_mb=settings.guard.session_memory // MIB,
     )
 
 
