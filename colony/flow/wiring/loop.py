@@ -16,13 +16,11 @@ from colony.core.project import Project
 from colony.core.settings import BY_NAME
 from colony.flow.bench import Emit
 from colony.flow.observe import Viewpoint
-from colony.flow.room import Admission
 from colony.flow.run import LoopBench, LoopSettings
 from colony.flow.supervise import Command
 from colony.flow.wiring.account import account_settings
 from colony.flow.wiring.hours import opening_of
-from colony.flow.wiring.sessions import tmp_of
-from colony.host import gauge
+from colony.flow.wiring.sessions import admission_of
 from colony.host.chance import SystemChance
 from colony.host.clock import SystemClock
 from colony.host.control import Control
@@ -57,7 +55,7 @@ def loop_bench(
         emit=emit,
         read_again=read_again,
         busy_ranges=busy_ranges,
-        admission=Admission(gauge.SYSTEM, settings.place.runs_dir, tmp_of(environ), emit),
+        admission=admission_of(settings, environ, emit),
     )
 
 

@@ -31,11 +31,13 @@ from colony.flow.room import Admission
 from colony.flow.wiring import agents
 from colony.flow.wiring.credentials import secrets_of
 from colony.flow.work import only_posts
+from colony.host import gauge
 from colony.host.box import Containment, detect
 from colony.host.call import call
 from colony.host.clock import SystemClock
 from colony.host.control import Control
 from colony.host.files import read_text
+from colony.host.gauge import Gauge
 from colony.host.journal import RunFolder
 from colony.host.registry import Registry, folders_of, is_on
 from colony.host.signals import StopSignals
@@ -75,14 +77,15 @@ class Outfit:
 
     def admission(self, emit: Emit) -> Admission:
         """Who is asked before a session begins here; `emit` is told what was read."""
-        return Admission(
-            self.machine.gauge, self.settings.place.runs_dir, tmp_of(self.environ), emit
-        )
+        return admission_of(self.settings, self.environ, emit, self.machine.gauge)
 
 
-def tmp_of(environ: Mapping[str, str]) -> Path:
-    """Where programs put what is temporary (POSIX)."""
-    return Path(environ.get("TMPDIR") or "/tmp")  # noqa: S108 - asked how full it is, no more
+def admission_of(
+    settings: Settings, environ: Mapping[str, str], emit: Emit, by: Gauge = gauge.SYSTEM
+) -> Admission:
+    # Where programs put what is temporary (POSIX): it is only asked how full that is.
+    tmp = Path(environ.get("TMPDIR") or "/tmp")  # noqa: S108
+    return Admission(by, settings.place.runs_dir, tmp, emit)
 
 
 def forms_of(settings: Settings) -> Forms:
