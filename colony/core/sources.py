@@ -72,8 +72,8 @@ class Sources:
                 if setting.lenient:
                     self.value(setting)
             except UsageProblem as problem:
-                instead = setting.default or "none"
-                lines[setting.name] = f"{problem.line}; the default {instead} is used"
+                instead = f"the default {setting.default}" if setting.default else "no limit"
+                lines[setting.name] = f"{problem.line}; {instead} is used"
         return lines
 
     def without(self, names: Iterable[str]) -> Sources:
