@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from colony.core.account import in_force
@@ -59,6 +59,20 @@ class Iteration:
             and self.full is None
             and in_force(self.quota.holds, self.at_ms) is not None
         )
+
+
+@dataclass(slots=True)
+class Did:
+    """What an iteration has done so far."""
+
+    started: list[Begun] = field(default_factory=list)
+    resumed: list[Begun] = field(default_factory=list)
+    expired: list[str] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
+    waiting: list[Wait] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    full: Full | None = None
+    """One more did not fit: nothing else is tried after that."""
 
 
 def line(done: Iteration) -> Line:

@@ -7,15 +7,14 @@ answer of the tracker, no broken file and no session's end ends the loop.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from colony.core.admission import Full
 from colony.core.allowance import ANYTHING, Quota
 from colony.core.brake import Brake, Braked, Look, brake
 from colony.core.guard import OFF, Guard
-from colony.core.iteration import Begun, Iteration, line
+from colony.core.iteration import Begun, Did, Iteration, line
 from colony.core.lines import Line, clip
 from colony.core.opening import ALWAYS, Opening
 from colony.core.pick import Unready
@@ -101,20 +100,6 @@ class LoopBench:
     """Who is asked whether one more session fits here."""
 
 
-@dataclass(slots=True)
-class _Did:
-    """What one iteration did, for its line."""
-
-    started: list[Begun] = field(default_factory=list)
-    resumed: list[Begun] = field(default_factory=list)
-    expired: list[str] = field(default_factory=list)
-    kept: list[str] = field(default_factory=list)
-    waiting: list[Wait] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    full: Full | None = None
-    """One more did not fit: nothing else is tried after that."""
-
-
 class Loop:
     def __init__(self, bench: LoopBench, settings: LoopSettings, supervisor: Supervisor) -> None:
         self._bench = bench
@@ -128,7 +113,7 @@ class Loop:
         self._told: frozenset[str] = frozenset()
         self._meter = Meter(bench.runs, bench.clock)
         self._door = Door(bench.admission, bench.clock, supervisor)
-        self._open: _Did | None = None
+        self._open: Did | None = None
         """The iteration whose starts wait for the quota to be read: it goes on then."""
         self._begun: set[str] = set()
         """Sessions that were begun or taken up here."""
@@ -232,11 +217,10 @@ class Loop:
         Where starts wait for the quota to be read, the iteration goes on when it is, and is said
         then.
         """
-        bench, did = self._bench, self._open or _Did()
+        bench, did = self._bench, self._open or Did()
         if self._open is None:
             self._number += 1
         did.waiting.clear()
-        did.full = None
         self._next_s = bench.clock.boot_s() + self._settings.interval_s
         self._collect()
         try:
@@ -272,7 +256,7 @@ class Loop:
 
     def plan_only(self) -> tuple[Action, ...]:
         """What an iteration would do now; nothing is written, started or adopted."""
-        did = _Did()
+        did = Did()
         sessions = self._sessions()
         survey = self._watch.survey(self._settings.view)
         return self._plan(survey, sessions, self._meter.look(self._settings.account), did)
@@ -288,7 +272,7 @@ class Loop:
         self._backoff.keep({one.session for one in found.kept})
         return found
 
-    def _survey(self, did: _Did) -> Survey | None:
+    def _survey(self, did: Did) -> Survey | None:
         """None: the tracker does not answer, so nothing is begun that it would have to hear of."""
         try:
             return self._watch.survey(self._settings.view)
@@ -297,7 +281,7 @@ class Loop:
             return None
 
     def _plan(
-        self, survey: Survey, sessions: Sessions, quota: Quota, did: _Did
+        self, survey: Survey, sessions: Sessions, quota: Quota, did: Did
     ) -> tuple[Action, ...]:
         bench, settings = self._bench, self._settings
         braked = self._braked(survey, sessions)
@@ -334,7 +318,7 @@ class Loop:
         self._brake = braked.state
         return braked
 
-    def _act(self, action: Action, kept: tuple[Kept, ...], did: _Did) -> None:
+    def _act(self, action: Action, kept: tuple[Kept, ...], did: Did) -> None:
         """One action; what it cannot do is its own line."""
         try:
             match action:
@@ -356,7 +340,7 @@ class Loop:
         except ColonyError as error:
             did.notes.append(clip(error.line, 200))
 
-    def _expire(self, action: Expire, did: _Did) -> None:
+    def _expire(self, action: Expire, did: Did) -> None:
         reason = expire(self._bench.tracker, action.ref, action.lease)
         said = f"{action.ref} (session {action.lease.session})"
         if reason:
@@ -364,28 +348,28 @@ class Loop:
         else:
             did.expired.append(f"{said} → open")
 
-    def _take_up(self, one: Kept, action: Resume, did: _Did) -> None:
+    def _take_up(self, one: Kept, action: Resume, did: Did) -> None:
         asks = action.ports is not None
-        if asks and not self._fits(did, one.folder, one.session):
-            did.waiting.append(_no_room(did, one.ref, one.session))
+        if asks and not self._fits(did, one.ref, one.folder, one.session):
             return
         self._supervisor.take_up(one, action.ports)
         if asks:
             self._door.let_in(self._settings.guard, one.session)
         did.resumed.append(Begun(one.ref, one.session, action.ports))
 
-    def _start(self, ref: Ref, ports: Range, did: _Did) -> None:
+    def _start(self, ref: Ref, ports: Range, did: Did) -> None:
         folder = self._settings.folders.get(ref.project, "")
-        if not self._fits(did, folder):
-            did.waiting.append(_no_room(did, ref))
+        if not self._fits(did, ref, folder):
             return
         session = self._bench.chance.session_id(self._bench.clock.wall_ms())
         self._supervisor.begin(session, ref, folder, ports)
         self._door.let_in(self._settings.guard, session)
         did.started.append(Begun(ref, session, ports))
 
-    def _fits(self, did: _Did, folder: str, session: str = "") -> bool:
+    def _fits(self, did: Did, ref: Ref, folder: str, session: str = "") -> bool:
         did.full = did.full or self._door.full(self._settings.guard, folder, session)
+        if did.full is not None:
+            did.waiting.append(Wait(ref, "room", did.full.label, session))
         return did.full is None
 
     def _ask(self, unready: Unready) -> None:
@@ -411,7 +395,7 @@ class Loop:
             due_s = now_s + max(LEAST_S, (min(due) - now_ms) / 1000)
             self._next_s = min(self._next_s, due_s)
 
-    def _tell(self, did: _Did, quota: Quota) -> None:
+    def _tell(self, did: Did, quota: Quota) -> None:
         self._open = None
         self._meter.over()
         done = Iteration(
@@ -448,10 +432,6 @@ class Loop:
 
     def _say(self, kind: str, text: str) -> None:
         self._bench.emit(Line(kind, text, ms=self._bench.clock.wall_ms()))
-
-
-def _no_room(did: _Did, ref: Ref, session: str = "") -> Wait:
-    return Wait(ref, "room", did.full.label if did.full is not None else "", session)
 
 
 def _paused(pauses: Pauses) -> frozenset[str]:

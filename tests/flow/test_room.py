@@ -14,13 +14,14 @@ from types import SimpleNamespace
 from typing import Any, Final
 
 import pytest
-from hall import BEGUN_MS, MINUTE, RUNNER, RUNS, Fate, Hall, HandTime
+from hall import BEGUN_MS, MINUTE, RUNNER, RUNS, Fate, Hall, HandTime, Sessions
 
 from colony.core.admission import Full, Live, Reserved, Unknown
 from colony.core.codec import to_json
 from colony.core.endings import Ending, Exit
 from colony.core.guard import MIB, Guard
 from colony.core.lines import Line
+from colony.core.ports import Range
 from colony.core.session import Facts, Outcome, Setup
 from colony.core.ticket import Ref
 from colony.flow.backoff import BackOff
@@ -328,6 +329,39 @@ def test_a_session_that_found_no_room_itself_backs_nothing_off(house: House) -> 
         assert (backoff.refusals, backoff.tries) == ({}, {})
     other = closing_of(house.runs, gone("work: REFUSED — p0#1 is not eligible: it is done"))
     assert other.no_room is None
+
+
+class Refused(Sessions):
+    """Each session's process finds at once that it does not fit."""
+
+    def __init__(self, hall: Hall) -> None:
+        super().__init__(hall)
+        self.left: list[Gone] = []
+
+    def begin(self, session: str, ref: Ref, folder: str, ports: Range) -> Member:
+        member = Member(session, ref, folder, ports, None)  # type: ignore[arg-type]
+        self.launched.append((self._hall.minute, ref))
+        self.left.append(Gone(member, Exit(code=5), REFUSED))
+        return member
+
+    def gone(self) -> Iterator[Gone]:
+        left, self.left = self.left, []
+        return iter(left)
+
+
+def test_the_loop_begins_nothing_more_until_its_next_look(hall: Hall) -> None:
+    """Settings that were changed since it read them would have it begin sessions without end."""
+    hall.gauge.reading, hall.parallel = PLENTY.reading, 1
+    hall.sessions = Refused(hall)
+    hall.loop = type(hall.loop)(hall._bench(), hall.settings, hall.sessions)
+    for _ in range(5):
+        hall.loop.iterate()
+    assert len(hall.sessions.launched) == 1
+    assert hall.said("iter")[-1].endswith("no room: memory — 1.00 GB held > 0.90 GB")
+    hall.time.now_ms += MINUTE
+    hall.loop.iterate()
+    assert len(hall.sessions.launched) == 2
+    assert hall.loop._backoff.refusals == {}
 
 
 def test_the_door_stays_shut_for_an_interval_after_that(house: House) -> None:
