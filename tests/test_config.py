@@ -96,6 +96,9 @@ def test_each_setting_reaches_its_part(setting: Any) -> None:
         "capabilities": "GPU, chrome", "interval": "5", "parallel": "2",
         "stop_finish_seconds": "20", "hours": "Mon-Fri 18:00-08:00", "reserve": "100",
         "week_limit": "50", "quota_claude": "/bin/c3", "max_cost_per_day": "20",
+        "guard": "off", "session_memory_mb": "900", "memory_headroom_percent": "20",
+        "warmup_seconds": "60", "session_disk_mb": "0", "disk_headroom_percent": "5",
+        "memory_limit_mb": "4096",
     }  # fmt: skip
     before = dataclasses.asdict(settings())[setting.part]
     after = dataclasses.asdict(settings({}, {setting.variable: samples[setting.name]}))

@@ -44,6 +44,9 @@ def config(start: Start, names: Names = None, changed: Changed = False) -> int:
     ]
     start.show.table(COLUMNS, [_drawn(row) for row in rows])
     start.warn()
+    for row in found.rows:
+        if row.replaced and row.setting.name in wanted:
+            start.show.problem(Line("warning", row.replaced))
     refused = [*found.problems, *(row.problem for row in rows if row.problem)]
     for each in refused:
         start.show.problem(Line("error", each, facts={"code": "usage", "exit": 2}))
@@ -73,12 +76,14 @@ def _drawn(row: shown.Row) -> Row:
     shown = setting.shown(row.text)
     name = setting.flag.removeprefix("--")
     source = f"{row.source} (cannot be used)" if row.problem else row.source
+    if row.replaced:
+        source = f"{row.source} ({setting.variable} cannot be used)"
     facts: dict[str, Json] = {
         "setting": name,
         "variable": setting.variable,
         "value": shown,
         "source": row.source,
-        "usable": not row.problem,
+        "usable": not (row.problem or row.replaced),
     }
     cells = (name, source, shown or "-")
     return Row(Line("config", f"{name} {shown or '-'} — {source}", facts=facts), cells)

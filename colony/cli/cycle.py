@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from colony.cli.next import show as show_next
 from colony.cli.options import WORK, DryRun, Post
-from colony.cli.sessions_desk import outfit_of, refusals
+from colony.cli.sessions_desk import outfit_of, refusals, warn_of_guard
 from colony.cli.verb import Context, verb, verbs
 from colony.cli.work import Ports, ports_of
 from colony.core.allowance import Seat, seat_of
@@ -36,6 +36,7 @@ def cycle(
     """
     span = ports_of(ports)
     with refusals(context, "work", None), outfit_of(context) as outfit:
+        warn_of_guard(context)
         left = interrupted(
             outfit.settings.place.runs_dir, outfit.view.host, SystemClock().wall_ms()
         )

@@ -42,6 +42,7 @@ SETTINGS: Final = {
     "COLONY_MODEL": "scripted",
     "COLONY_CONTROLLER_MODEL": "scripted",
     "COLONY_SANDBOX": "off",
+    "COLONY_GUARD": "off",
     "COLONY_PERSON": "creator",
 }
 

@@ -13,7 +13,7 @@ from colony.cli.config import listed
 from colony.cli.looking import viewpoint_of
 from colony.cli.options import RUN, WORK, DryRun
 from colony.cli.reaching import as_colony
-from colony.cli.sessions_desk import refusals
+from colony.cli.sessions_desk import refusals, warn_of_guard
 from colony.cli.verb import Context, Start, early_verb, verbs
 from colony.core.iteration import planned
 from colony.core.lines import Line
@@ -75,6 +75,7 @@ def _check(context: Context, *, live: bool) -> None:
     containment = containment_of(context.settings, context.environ)
     if containment.warning:
         context.show.problem(Line("warning", f"— {containment.warning}"))
+    warn_of_guard(context)
 
 
 @contextmanager

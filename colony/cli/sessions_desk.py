@@ -14,6 +14,7 @@ from colony.core.lines import Line
 from colony.errors import Busy, Refused, Unreachable
 from colony.flow.advance import Stopped
 from colony.flow.following import ShowDoing
+from colony.flow.room import OFF_SAID
 from colony.flow.wiring.sessions import Outfit, containment_of, forms_of
 from colony.flow.work import Kept, KeptBusy, KeptRefused
 from colony.host.signals import StopSignals
@@ -40,6 +41,12 @@ def outfit_of(context: Context, *, warn: bool = True) -> Iterator[Outfit]:
             containment=containment,
             forms=forms_of(context.settings),
         )
+
+
+def warn_of_guard(context: Context) -> None:
+    """Whoever starts sessions with the guard off is told."""
+    if not context.settings.guard.on:
+        context.show.problem(Line("warning", f"— {OFF_SAID}"))
 
 
 @contextmanager

@@ -55,6 +55,8 @@ class Start:
         home = config.find_home(self.flags, self.environ, self.machine)
         settings = config.read(self.flags, self.environ, env_text(home), self.machine)
         self.warn()
+        for told in settings.replaced:
+            self.show.problem(Line("warning", told))
         return Context(settings, self.show, self.environ, self.flags)
 
     def warn(self) -> None:

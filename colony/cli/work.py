@@ -8,7 +8,7 @@ import typer
 
 from colony.cli.opening import ref_of
 from colony.cli.options import WORK, DryRun, Number, Post, Project
-from colony.cli.sessions_desk import outfit_of, refusals
+from colony.cli.sessions_desk import outfit_of, refusals, warn_of_guard
 from colony.cli.verb import Context, verb, verbs
 from colony.core.lines import Line
 from colony.core.ports import Range, parse_range
@@ -46,6 +46,7 @@ def work(
     """
     order = Order(ref_of(project, number), post, ports_of(ports), session_of(session))
     with refusals(context, "work", str(order.ref)), outfit_of(context) as outfit:
+        warn_of_guard(context)
         if dry_run:
             context.show.line(rehearse(outfit, order))
             return 0

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from colony.core.guard import Guard
 from colony.core.hours import Hours
 from colony.core.ports import Range
 
@@ -162,4 +163,7 @@ class Settings:
     work: WorkSettings
     check: CheckSettings
     run: RunSettings
+    guard: Guard
     lease: LeaseSettings
+    replaced: tuple[str, ...] = ()
+    """Values that could not be used and gave way to their defaults, one line each."""

@@ -22,6 +22,7 @@ from colony.config.parts import (
     WorkSettings,
 )
 from colony.core.address import EMBEDDED, file_in
+from colony.core.guard import MIB, Guard
 from colony.core.lines import clip
 from colony.core.settings import (
     BY_NAME,
@@ -67,6 +68,8 @@ def read(
 
 
 def settings_of(sources: Sources, home: Path, machine: Machine) -> Settings:
+    replaced = sources.replaced()
+    sources = sources.without(replaced)
     value = {setting.name: sources.value(setting) for setting in SETTINGS}
     for rule in RULES:
         if why := rule.why(value, machine):
@@ -78,7 +81,9 @@ def settings_of(sources: Sources, home: Path, machine: Machine) -> Settings:
         work=_work(value, machine),
         check=_check(value, machine),
         run=_run(value, machine),
+        guard=_guard(value),
         lease=_lease(value),
+        replaced=tuple(replaced.values()),
     )
 
 
@@ -221,6 +226,19 @@ def _run(value: Mapping[str, Any], machine: Machine) -> RunSettings:
     same = {setting.name: value[setting.name] for setting in SETTINGS if setting.part == "run"}
     program = _program(machine, value["quota_claude"] or value["claude"])
     return RunSettings(**same | {"quota_claude": program})
+
+
+def _guard(value: Mapping[str, Any]) -> Guard:
+    limit: int | None = value["memory_limit_mb"]
+    return Guard(
+        on=value["guard"],
+        session_memory=value["session_memory_mb"] * MIB,
+        memory_percent=value["memory_headroom_percent"],
+        warmup_ms=value["warmup_seconds"] * 1000,
+        session_disk=value["session_disk_mb"] * MIB,
+        disk_percent=value["disk_headroom_percent"],
+        memory_limit=None if limit is None else limit * MIB,
+    )
 
 
 def _lease(value: Mapping[str, Any]) -> LeaseSettings:

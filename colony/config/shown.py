@@ -25,6 +25,8 @@ class Row:
     """The option, the variable, `.env` and its line, or `default`."""
     problem: str = ""
     """Why it cannot be used, in the line that `read` would refuse it with."""
+    replaced: str = ""
+    """That its value could not be used and the default holds, in a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,9 @@ def listing(
     except UsageProblem:
         home = find_home({}, {"XDG_STATE_HOME": environ.get("XDG_STATE_HOME", "")}, machine)
     entries, problems = env_entries(home_env_text, f"{home}/.env")
-    sources = Sources(flags, environ, entries, f"{home}/.env")
+    given = Sources(flags, environ, entries, f"{home}/.env")
+    replaced = given.replaced()
+    sources = given.without(replaced)
     wrong: dict[str, str] = {}
     value: dict[str, Any] = {}
     for setting in SETTINGS:
@@ -66,11 +70,16 @@ def listing(
         if rule.needs <= value.keys() and (why := rule.why(value, machine)):
             wrong[rule.name] = sources.unusable(BY_NAME[rule.name], why).line
     rows = tuple(
-        Row(each, *_shown(each, sources, home, machine), wrong.get(each.name, ""))
+        Row(
+            each,
+            *_shown(each, sources, home, machine),
+            wrong.get(each.name, ""),
+            replaced.get(each.name, ""),
+        )
         for each in SETTINGS
     )
     try:
-        settings = settings_of(sources.without(wrong), home, machine)
+        settings = settings_of(given.without(wrong), home, machine)
     except UsageProblem:
         settings = None
     return Listing(rows, problems, settings)

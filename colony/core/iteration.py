@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from colony.core.account import in_force
+from colony.core.admission import Full
 from colony.core.allowance import ANYTHING, Quota
 from colony.core.lines import Json, Line, clip
 from colony.core.markers import utc
@@ -46,12 +47,32 @@ class Iteration:
     notes: Sequence[str] = ()
     """What else is to be known: the tracker does not answer, the loop is paused."""
     quota: Quota = ANYTHING
+    full: Full | None = None
+    """Something was to begin and does not fit on this machine."""
 
     @property
     def silent(self) -> bool:
         """The account is held, which has been said, and nothing happened."""
         happened = self.started or self.resumed or self.expired or self.kept or self.notes
-        return not happened and in_force(self.quota.holds, self.at_ms) is not None
+        return (
+            not happened
+            and self.full is None
+            and in_force(self.quota.holds, self.at_ms) is not None
+        )
+
+
+@dataclass(slots=True)
+class Did:
+    """What an iteration has done so far."""
+
+    started: list[Begun] = field(default_factory=list)
+    resumed: list[Begun] = field(default_factory=list)
+    expired: list[str] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
+    waiting: list[Wait] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    full: Full | None = None
+    """One more did not fit: nothing else is tried after that."""
 
 
 def line(done: Iteration) -> Line:
@@ -69,6 +90,8 @@ def line(done: Iteration) -> Line:
         said += _told("waiting:", map(_wait, done.waiting), "; ")
     if not (done.started or done.resumed or done.waiting):
         said.append("nothing to start")
+    if done.full is not None:
+        said.append(done.full.text)
     said += done.notes
     facts: dict[str, Json] = {
         "iteration": done.number,
@@ -79,6 +102,8 @@ def line(done: Iteration) -> Line:
         "expired": list(done.expired),
         "waiting": {str(each.ref): each.code for each in done.waiting},
     }
+    if done.full is not None:
+        facts["room"] = done.full.cause
     # Where no account is needed, and no day's money is limited, nothing is said of them.
     told = {"quota": quota.gauge.facts, "day": quota.spent.facts}
     facts |= {name: each for name, each in told.items() if each}

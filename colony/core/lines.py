@@ -76,6 +76,7 @@ KINDS: Final[dict[str, str]] = {
     "iter": "ITER",
     "session.end": "SESSION END",
     "limit": "LIMIT:",
+    "guard": "GUARD",
     "probe.cost": "PROBE COST",
     "run.action": "",
     "pause": "PAUSE",

@@ -205,6 +205,12 @@ class Setting:
     """A value may hold a password: none is repeated in messages."""
 
     @property
+    def lenient(self) -> bool:
+        """A value that cannot be used is replaced by the default, and that is said: whoever starts
+        sessions must not be kept from it by a slip in what only guards them (seed 000)."""
+        return self.part == "guard"
+
+    @property
     def flag(self) -> str:
         return "--" + self.name.replace("_", "-")
 
@@ -331,6 +337,20 @@ SETTINGS: Final[tuple[Setting, ...]] = tuple(
          "seconds after a stop until what still runs is parked; 0: it may finish"),
         ("hours", "run", "COLONY_HOURS", _hours, "",
          "when sessions are started, such as Mon-Fri 18:00-08:00, Sat; default: always"),
+        ("guard", "guard", "COLONY_GUARD", _switch, "on",
+         "ask before a start whether one more session fits here: on or off"),
+        ("session_memory_mb", "guard", "COLONY_SESSION_MEMORY_MB", _count(1, 1_000_000), "1024",
+         "MiB of memory that a session is expected to hold"),
+        ("memory_headroom_percent", "guard", "COLONY_MEMORY_HEADROOM_PERCENT", _count(0, 100), "10",
+         "percent of the memory that is kept free, at most 8 GB"),
+        ("warmup_seconds", "guard", "COLONY_WARMUP_SECONDS", _count(0, SECONDS_MAX), "600",
+         "seconds for which a session that just began has its memory reserved"),
+        ("session_disk_mb", "guard", "COLONY_SESSION_DISK_MB", _count(0, 100_000_000), "2048",
+         "MiB of disk that a session is expected to need"),
+        ("disk_headroom_percent", "guard", "COLONY_DISK_HEADROOM_PERCENT", _count(0, 100), "10",
+         "percent of the disk that is kept free, at most 10 GB"),
+        ("memory_limit_mb", "guard", "COLONY_MEMORY_LIMIT_MB", _or_none(_count(1, 1_000_000_000)),
+         "", "MiB that a container has where its own limit is not told; can only lower the line"),
         ("lease_ttl", "lease", "COLONY_LEASE_TTL", _count(10, SECONDS_MAX), "7200",
          "seconds a lease lives unrenewed"),
         ("heartbeat", "lease", "COLONY_HEARTBEAT", _or_none(_SECONDS), "",

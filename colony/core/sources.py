@@ -7,7 +7,15 @@ from dataclasses import dataclass
 
 from colony.core import env_file
 from colony.core.lines import clip
-from colony.core.settings import BY_NAME, ENVIRONMENT_ONLY, SET_BY_COLONY, TOKEN, VARIABLES, Setting
+from colony.core.settings import (
+    BY_NAME,
+    ENVIRONMENT_ONLY,
+    SET_BY_COLONY,
+    SETTINGS,
+    TOKEN,
+    VARIABLES,
+    Setting,
+)
 from colony.core.spelling import hint
 from colony.errors import UsageProblem
 
@@ -54,6 +62,19 @@ class Sources:
             return setting.kind(text)
         except ValueError as error:
             raise self.unusable(setting, str(error), text, name) from None
+
+    def replaced(self) -> dict[str, str]:
+        """Settings whose value cannot be used and gives way to the default, each with the line that
+        says so."""
+        lines = {}
+        for setting in SETTINGS:
+            try:
+                if setting.lenient:
+                    self.value(setting)
+            except UsageProblem as problem:
+                instead = f"the default {setting.default}" if setting.default else "no limit"
+                lines[setting.name] = f"{problem.line}; {instead} is used"
+        return lines
 
     def without(self, names: Iterable[str]) -> Sources:
         """The same, as if these settings were not given."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from colony.core.admission import Full
 from colony.core.last_line import PARKED
 from colony.core.lines import Json, Line, clip
 from colony.core.markers import utc
@@ -19,11 +20,13 @@ from colony.host.journal import Garbage, RunFolder
 @dataclass(frozen=True, slots=True)
 class Closing:
     """`refused`: no session was begun, and why. `stood`: where one that has neither ended nor been
-    parked stands; empty for all others."""
+    parked stands; empty for all others. `no_room`: it did not fit, which says nothing of it, so
+    that both are empty."""
 
     line: Line
     refused: str = ""
     stood: str = ""
+    no_room: Full | None = None
 
 
 def closing_of(runs: Path, gone: Gone) -> Closing:
@@ -49,7 +52,8 @@ def closing_of(runs: Path, gone: Gone) -> Closing:
         "controllerUsd": checked,
         "costKnown": known,
     }
-    return Closing(_line(gone, text, told), stood=stood)
+    full = Full.of(_why(gone)) if stood else None
+    return Closing(_line(gone, text, told), stood="" if full else stood, no_room=full)
 
 
 def _how(facts: Facts, gone: Gone) -> tuple[str, str]:
@@ -75,10 +79,17 @@ def _not_begun(gone: Gone, found: Garbage | None) -> Closing:
     if isinstance(found, Garbage):
         why = found.reason
     else:
-        _, _, why = gone.last_words.partition("— ")
-        why = clip(why or gone.last_words or "its process said nothing", 200)
+        why = clip(_why(gone) or "its process said nothing", 200)
     text = f"{gone.member.ref} {gone.member.session} · not started: {why}"
-    return Closing(_line(gone, text, {"outcome": None, "refused": why}), refused=why)
+    line = _line(gone, text, {"outcome": None, "refused": why})
+    full = Full.of(why)
+    return Closing(line, refused="" if full else why, no_room=full)
+
+
+def _why(gone: Gone) -> str:
+    """What its last line gave as the reason; all of it, where it was no refusal."""
+    _, _, why = gone.last_words.partition("— ")
+    return why or gone.last_words
 
 
 def _line(gone: Gone, text: str, facts: dict[str, Json]) -> Line:

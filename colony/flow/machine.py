@@ -1,13 +1,14 @@
-"""What sessions are given of the machine they run on: its clocks, chance, processes and threads."""
+"""What sessions are given of the machine they run on: clocks, chance, processes, threads, room."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from colony.host import boxes, threads
+from colony.host import boxes, gauge, threads
 from colony.host.boxes import Boxes
 from colony.host.chance import Chance, SystemChance
 from colony.host.clock import Clock, SystemClock
+from colony.host.gauge import Gauge
 from colony.host.threads import Threads
 
 
@@ -17,3 +18,4 @@ class Machine:
     chance: Chance = field(default_factory=SystemChance)
     boxes: Boxes = boxes.SYSTEM
     threads: Threads = threads.SYSTEM
+    gauge: Gauge = gauge.SYSTEM

@@ -7,13 +7,14 @@ answer of the tracker, no broken file and no session's end ends the loop.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from colony.core.allowance import ANYTHING, Quota
 from colony.core.brake import Brake, Braked, Look, brake
-from colony.core.iteration import Begun, Iteration, line
+from colony.core.guard import OFF, Guard
+from colony.core.iteration import Begun, Did, Iteration, line
 from colony.core.lines import Line, clip
 from colony.core.opening import ALWAYS, Opening
 from colony.core.pick import Unready
@@ -46,6 +47,7 @@ from colony.flow.leases import expire
 from colony.flow.looking import Watch
 from colony.flow.meter import NO_ACCOUNT, AccountSettings, Meter
 from colony.flow.observe import Viewpoint
+from colony.flow.room import Admission, Door
 from colony.flow.supervise import Supervisor
 from colony.host.chance import Chance
 from colony.host.clock import Clock
@@ -75,6 +77,7 @@ class LoopSettings:
     account: AccountSettings = NO_ACCOUNT
     opening: Opening = ALWAYS
     """When sessions are started."""
+    guard: Guard = OFF
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,18 +96,8 @@ class LoopBench:
     """Settings and registry anew. `ColonyError`: they cannot be used."""
     busy_ranges: Callable[[PlanSettings], tuple[Range, ...]]
     """Ranges of the pool in which something listens."""
-
-
-@dataclass(slots=True)
-class _Did:
-    """What one iteration did, for its line."""
-
-    started: list[Begun] = field(default_factory=list)
-    resumed: list[Begun] = field(default_factory=list)
-    expired: list[str] = field(default_factory=list)
-    kept: list[str] = field(default_factory=list)
-    waiting: list[Wait] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    admission: Admission
+    """Who is asked whether one more session fits here."""
 
 
 class Loop:
@@ -119,7 +112,8 @@ class Loop:
         self._asked: frozenset[Unready] = frozenset()
         self._told: frozenset[str] = frozenset()
         self._meter = Meter(bench.runs, bench.clock)
-        self._open: _Did | None = None
+        self._door = Door(bench.admission, bench.clock, supervisor)
+        self._open: Did | None = None
         """The iteration whose starts wait for the quota to be read: it goes on then."""
         self._begun: set[str] = set()
         """Sessions that were begun or taken up here."""
@@ -223,7 +217,7 @@ class Loop:
         Where starts wait for the quota to be read, the iteration goes on when it is, and is said
         then.
         """
-        bench, did = self._bench, self._open or _Did()
+        bench, did = self._bench, self._open or Did()
         if self._open is None:
             self._number += 1
         did.waiting.clear()
@@ -262,7 +256,7 @@ class Loop:
 
     def plan_only(self) -> tuple[Action, ...]:
         """What an iteration would do now; nothing is written, started or adopted."""
-        did = _Did()
+        did = Did()
         sessions = self._sessions()
         survey = self._watch.survey(self._settings.view)
         return self._plan(survey, sessions, self._meter.look(self._settings.account), did)
@@ -278,7 +272,7 @@ class Loop:
         self._backoff.keep({one.session for one in found.kept})
         return found
 
-    def _survey(self, did: _Did) -> Survey | None:
+    def _survey(self, did: Did) -> Survey | None:
         """None: the tracker does not answer, so nothing is begun that it would have to hear of."""
         try:
             return self._watch.survey(self._settings.view)
@@ -287,7 +281,7 @@ class Loop:
             return None
 
     def _plan(
-        self, survey: Survey, sessions: Sessions, quota: Quota, did: _Did
+        self, survey: Survey, sessions: Sessions, quota: Quota, did: Did
     ) -> tuple[Action, ...]:
         bench, settings = self._bench, self._settings
         braked = self._braked(survey, sessions)
@@ -324,7 +318,7 @@ class Loop:
         self._brake = braked.state
         return braked
 
-    def _act(self, action: Action, kept: tuple[Kept, ...], did: _Did) -> None:
+    def _act(self, action: Action, kept: tuple[Kept, ...], did: Did) -> None:
         """One action; what it cannot do is its own line."""
         try:
             match action:
@@ -332,10 +326,9 @@ class Loop:
                     self._expire(action, did)
                 case Ask(unready):
                     self._ask(unready)
-                case Resume(session, ref, ports):
-                    one = next(each for each in kept if each.session == session)
-                    self._supervisor.take_up(one, ports)
-                    did.resumed.append(Begun(ref, session, ports))
+                case Resume():
+                    one = next(each for each in kept if each.session == action.session)
+                    self._take_up(one, action, did)
                 case Start(ref, ports):
                     self._start(ref, ports, did)
                 case Probe():
@@ -347,7 +340,7 @@ class Loop:
         except ColonyError as error:
             did.notes.append(clip(error.line, 200))
 
-    def _expire(self, action: Expire, did: _Did) -> None:
+    def _expire(self, action: Expire, did: Did) -> None:
         reason = expire(self._bench.tracker, action.ref, action.lease)
         said = f"{action.ref} (session {action.lease.session})"
         if reason:
@@ -355,11 +348,29 @@ class Loop:
         else:
             did.expired.append(f"{said} → open")
 
-    def _start(self, ref: Ref, ports: Range, did: _Did) -> None:
-        session = self._bench.chance.session_id(self._bench.clock.wall_ms())
+    def _take_up(self, one: Kept, action: Resume, did: Did) -> None:
+        asks = action.ports is not None
+        if asks and not self._fits(did, one.ref, one.folder, one.session):
+            return
+        self._supervisor.take_up(one, action.ports)
+        if asks:
+            self._door.let_in(self._settings.guard, one.session)
+        did.resumed.append(Begun(one.ref, one.session, action.ports))
+
+    def _start(self, ref: Ref, ports: Range, did: Did) -> None:
         folder = self._settings.folders.get(ref.project, "")
+        if not self._fits(did, ref, folder):
+            return
+        session = self._bench.chance.session_id(self._bench.clock.wall_ms())
         self._supervisor.begin(session, ref, folder, ports)
+        self._door.let_in(self._settings.guard, session)
         did.started.append(Begun(ref, session, ports))
+
+    def _fits(self, did: Did, ref: Ref, folder: str, session: str = "") -> bool:
+        did.full = did.full or self._door.full(self._settings.guard, folder, session)
+        if did.full is not None:
+            did.waiting.append(Wait(ref, "room", did.full.label, session))
+        return did.full is None
 
     def _ask(self, unready: Unready) -> None:
         """Each question is asked once; the tracker knows it by its source for ever."""
@@ -384,7 +395,7 @@ class Loop:
             due_s = now_s + max(LEAST_S, (min(due) - now_ms) / 1000)
             self._next_s = min(self._next_s, due_s)
 
-    def _tell(self, did: _Did, quota: Quota) -> None:
+    def _tell(self, did: Did, quota: Quota) -> None:
         self._open = None
         self._meter.over()
         done = Iteration(
@@ -400,6 +411,7 @@ class Loop:
             as_before=bool(did.waiting) and did.waiting == self._waited,
             notes=tuple(dict.fromkeys(did.notes)),
             quota=quota,
+            full=did.full,
         )
         self._waited = did.waiting
         said = line(done)
@@ -414,6 +426,8 @@ class Loop:
             told = closing_of(self._bench.runs, gone)
             self._bench.emit(told.line)
             self._backoff.remember(gone.member, told, self._bench.clock.wall_ms())
+            if told.no_room is not None:
+                self._door.shut(told.no_room, self._settings.interval_s)
             self._next_s = min(self._next_s, self._bench.clock.boot_s() + LEAST_S)
 
     def _say(self, kind: str, text: str) -> None:

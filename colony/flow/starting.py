@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from colony.config.parts import WorkSettings
+from colony.core.admission import life_of
+from colony.core.codec import to_json
 from colony.core.last_line import Ended, ended, told_later
 from colony.core.lines import Line
 from colony.core.ports import Range
@@ -19,6 +21,7 @@ from colony.flow import runs, work
 from colony.flow.advance import Session
 from colony.flow.bench import Bench
 from colony.flow.briefing import project_of
+from colony.flow.room import Newcomer, NoRoom
 from colony.flow.wiring.sessions import Outfit, bench_of, setup_of
 from colony.host.journal import RunFolder
 from colony.host.lock import lock_file
@@ -58,6 +61,7 @@ def rehearse(outfit: Outfit, order: Order) -> Line:
     facts = _facts(outfit, order, ports)
     bench = bench_of(outfit, facts, RunFolder(outfit.settings.place.runs_dir / facts.session))
     brief = work.rehearse(bench, facts)
+    _admitted(outfit, facts)
     worker = facts.setup.worker
     text = (
         f"— would lease {order.ref} and run {worker.agent} (model {worker.model}, at most"
@@ -72,7 +76,7 @@ def _go_on(outfit: Outfit, order: Order, folder: RunFolder) -> Ended:
         facts = runs.facts_of(folder)
         if not isinstance(facts, Facts) or facts.outcome is not None:
             raise Busy(f"session {folder.session} was just taken up by another process")
-        facts = _with_ports(outfit, order, facts)
+        facts = _with_ports(outfit, order, facts, folder)
         bench = bench_of(outfit, facts, folder)
         posts = ", and posts its outcome" if facts.post or order.post else ""
         text = f"— {order.ref} goes on with session {facts.session} ({phase_of(facts)}){posts}"
@@ -85,14 +89,33 @@ def pool_of(settings: WorkSettings) -> runs.Pool:
     return runs.Pool(settings.port_pool, settings.ports_per_session)
 
 
-def _with_ports(outfit: Outfit, order: Order, facts: Facts) -> Facts:
-    """A session that may run an agent again gets ports again: its own where they are still free."""
+def _with_ports(outfit: Outfit, order: Order, facts: Facts, folder: RunFolder) -> Facts:
+    """A session that may run an agent again needs room again, and gets ports again: its own where
+    they are still free. Both are on record before anybody else asks."""
     if work.only_posts(facts):
         return facts
     place = outfit.settings.place
     with runs.home_locked(place.home):
         ports = runs.ports_for(place.runs_dir, pool_of(outfit.settings.work), order.ports, facts)
-    return replace(facts, setup=replace(facts.setup, ports=ports))
+        facts = _admitted(outfit, replace(facts, setup=replace(facts.setup, ports=ports)))
+        record = to_json(facts)
+        assert isinstance(record, dict)
+        folder.save_json(record)
+    return facts
+
+
+def _admitted(outfit: Outfit, facts: Facts) -> Facts:
+    """`NoRoom`: it does not fit. In the home's lock, where its run folder is to follow."""
+    guard, now_ms = outfit.settings.guard, outfit.machine.clock.wall_ms()
+    one = Newcomer(facts.setup.folder, life_of(facts).memory, facts.session)
+    reads: list[Line] = []
+    full = outfit.admission(reads.append).room_for(guard, one, now_ms)
+    if full is not None:
+        # Whoever starts one session is told what was read only where that keeps it from starting.
+        for line in reads:
+            outfit.emit(line)
+        raise NoRoom(full.text)
+    return replace(facts, admitted_ms=now_ms) if guard.on else facts
 
 
 @contextlib.contextmanager
@@ -115,7 +138,7 @@ def _begun(outfit: Outfit, order: Order) -> Iterator[tuple[Bench, Facts]]:
                     f" colony resume {keeps.session}, or colony stop {keeps.session}"
                 )
             ports = runs.ports_for(place.runs_dir, pool_of(settings), order.ports)
-            facts = replace(first, setup=replace(first.setup, ports=ports))
+            facts = _admitted(outfit, replace(first, setup=replace(first.setup, ports=ports)))
             folder = RunFolder.make(place.runs_dir, facts.session)
             held.enter_context(lock_file(folder.lock, f"run folder {facts.session}"))
             bench = bench_of(outfit, facts, folder)

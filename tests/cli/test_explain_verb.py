@@ -54,6 +54,7 @@ def test_the_three_answers(stage: Stage) -> None:
         "  for: stand-in can run",
         "  for: its brief can be written",
         "  for: there is a free range of ports",
+        "  for: there is memory and disk for one more session",
         "  for: no session works in its dev folder",
         "  colony run starts it; by hand: colony work shop 1 --post",
     ]

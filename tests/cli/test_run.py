@@ -241,7 +241,9 @@ def test_json_lines(at: Scene) -> None:
     for each in objects:
         LINES.validate(each)
     kinds = [each["kind"] for each in objects if each["kind"] != "run"]
-    assert [kind for kind in kinds if kind != "warning"] == ["iter", "session.end", "run.stopped"]
+    assert [kind for kind in kinds if kind != "warning"] == [
+        "guard", "iter", "session.end", "run.stopped",
+    ]  # fmt: skip
     [ended] = [each for each in objects if each["kind"] == "session.end"]
     assert (ended["ticket"], ended["outcome"]) == ("shop#1", "posted")
     assert ended["costUsd"] == pytest.approx(0.04)

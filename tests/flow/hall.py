@@ -12,6 +12,7 @@ from colony.coding.protocol import Invocation
 from colony.core.allowance import Seat
 from colony.core.codec import to_json
 from colony.core.endings import Ending
+from colony.core.guard import OFF, Guard
 from colony.core.lines import Line
 from colony.core.plan import Kept, PlanSettings
 from colony.core.ports import Range
@@ -24,6 +25,7 @@ from colony.core.ticket import Me, NewTicket, Ref
 from colony.core.turn import QuotaAnswer, Reading
 from colony.flow.meter import AccountSettings
 from colony.flow.observe import Viewpoint
+from colony.flow.room import Admission
 from colony.flow.run import Loop, LoopBench, LoopSettings
 from colony.flow.runs import facts_at
 from colony.flow.supervise import Command, Member, Supervisor
@@ -36,6 +38,7 @@ from colony.host.notify import Notifier
 from colony.host.registry import Registry
 from colony.host.signals import LoopSignals
 from colony.tracker.embedded import Embedded, open_tracker
+from tests.fakes.gauges import PLENTY, HandGauge
 
 MINUTE: Final = 60_000
 BEGUN_MS: Final = 1_800_000_000_000
@@ -148,6 +151,8 @@ class Hall:
     fates: Fates = lambda _: RUNS
     parallel: int = 5
     max_cost_usd: float | None = None
+    gauge: HandGauge = field(default_factory=lambda: HandGauge(PLENTY.reading))
+    guard: Guard = OFF
     lines: list[Line] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -194,7 +199,7 @@ class Hall:
         return LoopSettings(
             plan=PlanSettings(self.parallel, (8700, 8799), 10), interval_s=60, stop_finish_s=0,
             ttl_ms=7_200_000, view=Viewpoint(registry, "here", "all", frozenset({"anna"})),
-            inbox="inbox", folders=folders, account=account,
+            inbox="inbox", folders=folders, account=account, guard=self.guard,
         )  # fmt: skip
 
     def _bench(self) -> LoopBench:
@@ -202,6 +207,7 @@ class Hall:
             tracker=self.tracker, runs=self.runs, clock=self.time, chance=SystemChance(),
             signals=self.signals, control=Control(self.folder), notify=Notifier(),
             emit=self.lines.append, read_again=lambda: self.settings, busy_ranges=lambda _: (),
+            admission=Admission(self.gauge, self.runs, self.folder, self.lines.append),
         )  # fmt: skip
 
     # --- what sessions meet ------------------------------------------------------------------

@@ -17,6 +17,7 @@ from colony.core.plan import PlanSettings
 from colony.core.project import Project
 from colony.core.ticket import Me, NewTicket
 from colony.flow.observe import Viewpoint
+from colony.flow.room import Admission
 from colony.flow.run import Loop, LoopBench, LoopSettings
 from colony.flow.supervise import Command, Supervisor
 from colony.flow.wiring.trackers import DERIVE
@@ -28,6 +29,7 @@ from colony.host.notify import Notifier
 from colony.host.registry import Registry
 from colony.host.signals import LoopSignals
 from colony.tracker.embedded import Embedded, open_tracker
+from tests.fakes.gauges import PLENTY
 
 
 class Desk:
@@ -69,6 +71,7 @@ class Desk:
             chance=SystemChance(), signals=self.signals, control=Control(self.folder),
             notify=Notifier(), emit=self.emit, read_again=lambda: settings,
             busy_ranges=lambda _: (),
+            admission=Admission(PLENTY, self.folder / "runs", self.folder, self.emit),
         )  # fmt: skip
         trace = ("/bin/sh", "-c", "true", "colony")
         self.supervisor = Supervisor(Command(trace, {}, self.folder / "runs"))

@@ -23,7 +23,9 @@ HEAD = (
     "Each has a variable and a default, and those that change from call to call have an option."
     " The option wins, then the variable, then the line in `.env` of the home, then the default."
     " `--help` of a command shows which options it takes. A value that cannot be used is refused by"
-    " name; an unknown `COLONY_` name is refused in `.env` and warned about in the environment."
+    " name, but for those of the guard (`COLONY_GUARD` to `COLONY_MEMORY_LIMIT_MB`), which give way"
+    " to their defaults with a `WARNING`; an unknown `COLONY_` name is refused in `.env`"
+    " and warned about in the environment."
     " Times are seconds.\n\n"
     "| option | variable | default | |\n|---|---|---|---|\n"
 )

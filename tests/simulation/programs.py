@@ -24,6 +24,7 @@ from colony.core.ticket import Ref
 from colony.errors import ColonyError
 from colony.flow.machine import Machine
 from colony.flow.observe import Viewpoint
+from colony.flow.room import Admission
 from colony.flow.run import Loop, LoopBench
 from colony.flow.starting import Order, work_on
 from colony.flow.supervise import Command, Supervisor
@@ -33,6 +34,7 @@ from colony.host.box import Namespaces
 from colony.host.control import Control
 from colony.host.notify import Notifier
 from colony.host.registry import read_registry
+from tests.fakes.gauges import PLENTY
 from tests.simulation.account import Agents
 from tests.simulation.kernel import Process, World
 from tests.simulation.machines import Boxes, Chance, Children, Clock, Host, Stops, Threads
@@ -125,6 +127,7 @@ class Home:
             emit=self._emit,
             read_again=lambda: loop_settings(self.settings, self.view, ENVIRON),
             busy_ranges=lambda _: (),
+            admission=Admission(PLENTY, self.runs, self.folder, self._emit),
         )
         supervisor = Supervisor(
             Command(("colony",), {}, self.runs), Children(process, self._session)
@@ -190,7 +193,7 @@ class Home:
             signals=process.stops,
             containment=Namespaces(""),
             forms=stage.forms_of(self.settings),
-            machine=Machine(Clock(self.host), self.chance, boxes, Threads(process)),
+            machine=Machine(Clock(self.host), self.chance, boxes, Threads(process), PLENTY),
             agent_for=lambda runner: Claude(runner.program),
             version_problem=lambda agent: None,
         )

@@ -6,7 +6,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from colony.core.admission import Reading, Reserved, judge, reads, stands
 from colony.core.doctor import Diagnosis, fail, ok, warn
+from colony.core.guard import Guard
 from colony.core.lines import clip
 from colony.core.ports import Range, free_ranges, show_range
 from colony.core.ticket import Ref
@@ -82,6 +84,22 @@ def judge_ports(pool: Range, size: int, busy: Collection[int], ours: Sequence[Ra
     if foreign:
         return warn("ports", f"{shown} ({_named(foreign)}); {room}")
     return ok("ports", room)
+
+
+def judge_room(reading: Reading | None, guard: Guard, before: Reserved) -> Diagnosis:
+    """Whether one more session would be started now, and by what numbers."""
+    if not guard.on:
+        told = "COLONY_GUARD=off: nothing asks whether one more session fits"
+        return warn("room", told, "take that setting out")
+    if reading is None:
+        return ok("room", "this is not Linux, so every session fits")
+    full = judge(reading, guard, before, guard.session_memory)
+    read = reads(reading, guard).removeprefix("on: ")
+    if full is None:
+        return ok("room", f"one more session fits: {stands(reading, guard, before)}; {read}")
+    if full.cause == "unknown":
+        return fail("room", full.text, "make it readable; COLONY_GUARD=off starts without asking")
+    return warn("room", f"{full.text}; {read}", "let sessions end, or make room")
 
 
 @dataclass(frozen=True, slots=True)

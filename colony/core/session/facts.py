@@ -105,6 +105,8 @@ class Setup:
     """The ticket is marked for deploy: the worker may reach the live site's folder."""
     crash_resumes: int = 2
     """Times that the session is taken up again after a process of it died."""
+    memory_mb: int = 1024
+    """MiB that the session is expected to hold."""
 
     def worker_limit_usd(self, spent_usd: float) -> float | None:
         """What a part of the worker may cost, once the session has cost so much. None: no limit;
@@ -244,6 +246,8 @@ class Facts:
     started_ms: int
     setup: Setup
     version: int = VERSION
+    admitted_ms: int = 0
+    """When it was last found to fit on its machine; 0: not asked since it began."""
     brief_sha256: str = ""
     brief_event: int = 0
     """The ticket's last event that the brief holds."""

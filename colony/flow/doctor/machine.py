@@ -16,11 +16,14 @@ from colony.core.doctor.machine import (
     judge_disk,
     judge_home,
     judge_ports,
+    judge_room,
     judge_runs,
 )
+from colony.core.guard import Guard
 from colony.core.lines import clip
 from colony.core.ports import Range
 from colony.core.session import phase_of
+from colony.flow.room import Admission
 from colony.flow.runs import left_behind, taken_ports, unreadable
 from colony.host.box import Namespaces, Subreaper, detect
 from colony.host.call import call
@@ -49,6 +52,12 @@ def look_at_disk(home: Path) -> tuple[Diagnosis, ...]:
 def look_at_ports(runs: Path, pool: Range, size: int) -> tuple[Diagnosis, ...]:
     ours = tuple(span for _, span in taken_ports(runs))
     return (judge_ports(pool, size, busy_ports(pool), ours),)
+
+
+def look_at_room(admission: Admission, guard: Guard, clock: Clock) -> tuple[Diagnosis, ...]:
+    """As a session would be asked that is started now."""
+    before = admission.reserved(guard, clock.wall_ms())
+    return (judge_room(admission.read(""), guard, before),)
 
 
 def look_at_runs(runs: Path, host: str) -> tuple[Diagnosis, ...]:

@@ -19,12 +19,14 @@ from colony.errors import ColonyError, Refused
 from colony.flow import runs
 from colony.flow.briefing import Wanted, gather, project_of
 from colony.flow.observe import Viewpoint
+from colony.flow.room import Newcomer, NoRoom
 from colony.flow.wiring.account import standing_of
 from colony.flow.wiring.agents import agent_for
 from colony.flow.wiring.credentials import secrets_of
 from colony.flow.wiring.hours import opening_of
 from colony.flow.wiring.runners import runner_of, runners_of
 from colony.flow.wiring.sessions import (
+    admission_of,
     containment_of,
     forms_of,
     setup_of,
@@ -79,6 +81,7 @@ def own_reasons(asked: Asked) -> Iterator[Reason]:
         yield _said("env", "its test credentials are there", lambda: _secrets(asked, project))
     yield _said("brief", "its brief can be written", lambda: _brief(asked, project))
     yield _said("ports", "there is a free range of ports", lambda: _ports(asked))
+    yield _room(asked)
     yield _said("busy", "no session works in its dev folder", lambda: _folder(asked))
 
 
@@ -94,6 +97,7 @@ def _said(code: str, good: str, check: Callable[[], object]) -> Reason:
 _REMEDIES: Final[Mapping[str, str]] = {
     "busy": "see which: colony sessions",
     "ports": "let sessions end, or widen COLONY_PORT_POOL",
+    "room": "let sessions end, or make room; what is read: colony doctor",
 }
 
 
@@ -195,6 +199,23 @@ def _brief(asked: Asked, project: Project) -> None:
 def _ports(asked: Asked) -> None:
     work = asked.settings.work
     runs.a_range(asked.settings.place.runs_dir, work.port_pool, work.ports_per_session)
+
+
+def _room(asked: Asked) -> Reason:
+    guard = asked.settings.guard
+    if not guard.on:
+        return Reason("room", "COLONY_GUARD=off: nothing asks whether it fits", against=False)
+    return _said("room", "there is memory and disk for one more session", lambda: _fits(asked))
+
+
+def _fits(asked: Asked) -> None:
+    settings, project = asked.settings, project_of(asked.view.registry, asked.ref.project)
+    folder = folders_of(project, settings.place.home).dev
+    one = Newcomer(str(folder) if folder is not None else "", settings.guard.session_memory)
+    admission = admission_of(settings, asked.environ, lambda _: None)
+    full = admission.room_for(settings.guard, one, SystemClock().wall_ms())
+    if full is not None:
+        raise NoRoom(full.text)
 
 
 def _folder(asked: Asked) -> None:

@@ -25,6 +25,7 @@ from colony.flow.doctor.machine import (
     look_at_git,
     look_at_home,
     look_at_ports,
+    look_at_room,
     look_at_runs,
     look_at_sandbox,
 )
@@ -41,6 +42,7 @@ from colony.flow.wiring.agents import agent_for
 from colony.flow.wiring.credentials import secrets_of
 from colony.flow.wiring.loop import command_of
 from colony.flow.wiring.runners import runner_of
+from colony.flow.wiring.sessions import admission_of
 from colony.host.box import search_path
 from colony.host.clock import SystemClock
 from colony.host.registry import Registry, read_registry
@@ -78,6 +80,7 @@ def checks_of(settings: Settings, environ: Mapping[str, str], ways: Ways) -> tup
     """What is needed with these settings."""
     place, work, clock = settings.place, settings.work, SystemClock()
     pool = work.port_pool
+    admission = admission_of(settings, environ, lambda _: None)
     return (
         Check("time zone", lambda: (ok("time zone", settings.tracker.tz),)),
         Check("projects", lambda: _projects(settings)),
@@ -86,6 +89,7 @@ def checks_of(settings: Settings, environ: Mapping[str, str], ways: Ways) -> tup
         Check("box", lambda: look_at_boxes(*_to_try(settings, environ), clock)),
         Check("agent", lambda: _agents(settings, environ)),
         Check("ports", lambda: look_at_ports(place.runs_dir, pool, work.ports_per_session)),
+        Check("room", lambda: look_at_room(admission, settings.guard, clock)),
         Check("runs", lambda: look_at_runs(place.runs_dir, place.host)),
     )
 

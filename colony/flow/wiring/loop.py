@@ -20,6 +20,7 @@ from colony.flow.run import LoopBench, LoopSettings
 from colony.flow.supervise import Command
 from colony.flow.wiring.account import account_settings
 from colony.flow.wiring.hours import opening_of
+from colony.flow.wiring.sessions import admission_of
 from colony.host.chance import SystemChance
 from colony.host.clock import SystemClock
 from colony.host.control import Control
@@ -54,6 +55,7 @@ def loop_bench(
         emit=emit,
         read_again=read_again,
         busy_ranges=busy_ranges,
+        admission=admission_of(settings, environ, emit),
     )
 
 
@@ -69,6 +71,7 @@ def loop_settings(settings: Settings, view: Viewpoint, environ: Mapping[str, str
         folders=_folders(view, settings.place.home),
         account=account_settings(settings, view.registry, environ),
         opening=opening_of(settings),
+        guard=settings.guard,
     )
 
 

@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 from colony.coding.protocol import CodingAgent
 from colony.config import Settings
 from colony.core.allowlist import allowed
+from colony.core.guard import MIB
 from colony.core.ports import Range
 from colony.core.project import Project
 from colony.core.schema import compiled
@@ -26,16 +27,19 @@ from colony.flow.observe import Viewpoint
 from colony.flow.part import Place
 from colony.flow.previous import Told, nothing_told, told_to
 from colony.flow.render import Templates
+from colony.flow.room import Admission
 from colony.flow.wiring import agents
 from colony.flow.wiring.credentials import secrets_of
 from colony.flow.wiring.runners import runners_of
 from colony.flow.wiring.walls import walls_of
 from colony.flow.work import only_posts
+from colony.host import gauge
 from colony.host.box import Containment, detect, search_path
 from colony.host.call import call
 from colony.host.clock import SystemClock
 from colony.host.control import Control
 from colony.host.files import read_text
+from colony.host.gauge import Gauge
 from colony.host.journal import RunFolder
 from colony.host.registry import Registry, folders_of, is_on
 from colony.host.signals import StopSignals
@@ -72,6 +76,18 @@ class Outfit:
     agent_for: Callable[[Runner], CodingAgent] = agents.agent_for
     version_problem: VersionProblem | None = None
     """None: the agent's program is asked."""
+
+    def admission(self, emit: Emit) -> Admission:
+        """Who is asked before a session begins here; `emit` is told what was read."""
+        return admission_of(self.settings, self.environ, emit, self.machine.gauge)
+
+
+def admission_of(
+    settings: Settings, environ: Mapping[str, str], emit: Emit, by: Gauge = gauge.SYSTEM
+) -> Admission:
+    # Where programs put what is temporary (POSIX): it is only asked how full that is.
+    tmp = Path(environ.get("TMPDIR") or "/tmp")  # noqa: S108
+    return Admission(by, settings.place.runs_dir, tmp, emit)
 
 
 def forms_of(settings: Settings) -> Forms:
@@ -138,6 +154,7 @@ def setup_of(settings: Settings, project: Project, ports: Range) -> Setup:
         max_attempts=settings.work.max_attempts,
         max_half_done=settings.work.max_half_done,
         max_cost_cents=settings.work.max_cost_per_ticket or 0,
+        memory_mb=settings.guard.session_memory // MIB,
     )
 
 
