@@ -55,6 +55,10 @@ class Used:
 
     session: str
     ref: Ref
+    number: int
+    """Of the part in its session."""
+    born: tuple[str, int]
+    """Boot and clock tick in which its process began; empty: not known."""
     agent: str
     model: str
     account: str
@@ -104,6 +108,8 @@ def used_of(facts: Facts) -> Iterator[Used]:
         yield Used(
             session=facts.session,
             ref=facts.ticket,
+            number=part.number,
+            born=(part.process.boot_id, part.process.start_ticks) if part.process else ("", 0),
             agent=runner.agent,
             model=runner.model,
             account=part.account,
@@ -193,7 +199,18 @@ def _hold(
 def _proved(parts: Sequence[Used], failed: Used) -> bool:
     """A part that began after the failure has been answered. One that ran beside it proves
     nothing: its question may have been answered before."""
-    return any(each.answered and each.started_ms >= (failed.ended_ms or 0) for each in parts)
+    return any(
+        each.answered and each.started_ms >= (failed.ended_ms or 0) and not _is_before(each, failed)
+        for each in parts
+    )
+
+
+def _is_before(one: Used, other: Used) -> bool:
+    """It is known to have begun before the other, whatever the wall clock says: that can have been
+    set back in between."""
+    if one.session == other.session:
+        return one.number < other.number
+    return bool(one.born[0]) and one.born[0] == other.born[0] and one.born[1] < other.born[1]
 
 
 def _row(parts: Sequence[Used], failed: Sequence[Used]) -> int:
@@ -202,7 +219,7 @@ def _row(parts: Sequence[Used], failed: Sequence[Used]) -> int:
     for before in reversed(failed[:-1]):
         if last.answered:
             break
-        if (before.ended_ms or 0) >= last.started_ms:
+        if (before.ended_ms or 0) >= last.started_ms or _is_within(last, before):
             continue
         if any(each.answered and _between(each, before, last) for each in parts):
             break
@@ -210,8 +227,16 @@ def _row(parts: Sequence[Used], failed: Sequence[Used]) -> int:
     return count
 
 
+def _is_within(one: Used, before: Used) -> bool:
+    """It met the limit again before the time that had been told was over, which somebody who starts
+    by hand may do: that says nothing of what comes after that time."""
+    told_ms = before.until_ms if before.ended is Ending.LIMIT else None
+    return told_ms is not None and one.started_ms < told_ms
+
+
 def _between(one: Used, before: Used, last: Used) -> bool:
-    return (before.ended_ms or 0) <= one.started_ms < last.started_ms
+    late = (before.ended_ms or 0) <= one.started_ms and not _is_before(one, before)
+    return late and one.started_ms < last.started_ms
 
 
 def _until(last: Used, row: int) -> int:

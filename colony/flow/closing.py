@@ -26,6 +26,8 @@ class Closing:
     line: Line
     refused: str = ""
     stood: str = ""
+    park: int = 0
+    """Where it is parked: the number of its pause."""
     no_room: Full | None = None
 
 
@@ -36,6 +38,7 @@ def closing_of(runs: Path, gone: Gone) -> Closing:
     if not isinstance(facts, Facts):
         return _not_begun(gone, facts)
     how, stood = _how(facts, gone)
+    park = len(facts.parks) if facts.outcome is None and facts.parked is not None else 0
     worker, checked = facts.cost_of("work", "finalize", "fix"), facts.cost_of("check")
     known = all(part.cost_known for part in facts.parts)
     least = "" if known else "at least "
@@ -53,7 +56,7 @@ def closing_of(runs: Path, gone: Gone) -> Closing:
         "costKnown": known,
     }
     full = Full.of(_why(gone)) if stood else None
-    return Closing(_line(gone, text, told), stood="" if full else stood, no_room=full)
+    return Closing(_line(gone, text, told), stood="" if full else stood, park=park, no_room=full)
 
 
 def _how(facts: Facts, gone: Gone) -> tuple[str, str]:

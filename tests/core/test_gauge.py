@@ -202,7 +202,7 @@ DAY: Final = T - T % DAY_MS
 
 def cost(usd: float, ended_ms: int | None) -> Used:
     return Used(
-        "s-1", Ref("shop", 1), "claude", "sonnet", "", "", T, ended_ms,
+        "s-1", Ref("shop", 1), 1, ("", 0), "claude", "sonnet", "", "", T, ended_ms,
         Ending.REPORT if ended_ms else None, True, None, (), usd,
     )  # fmt: skip
 
