@@ -167,7 +167,8 @@ def test_a_stop_that_comes_while_it_runs_ends_it(hall: Hall) -> None:
 
 
 def test_it_gets_nothing_of_colonys_own_environment(hall: Hall) -> None:
-    own = "import os, sys, time; time.sleep(1); sys.exit(any(name.startswith('COLONY_') for name in os.environ))"
+    own = "import os, sys; sys.exit(any(name.startswith('COLONY_') for name in os.environ))"
+    own = f"import time; time.sleep(1); {own}"
     hall.account.call = Invocation((sys.executable, "-c", f"print(1); {own}"), {})
     settings = hall.settings
     settings.account.environ["COLONY_TOKEN_FILE"] = "x"  # type: ignore[index]
