@@ -18,21 +18,26 @@ from colony.core.session.follows import AGAIN_MS, HOUR_MS, UNKNOWN_RESET_MS
 from colony.core.ticket import Ref
 from colony.core.turn import Reading
 
-Kind = Literal["limit", "provider", "login", "model"]
+Kind = Literal["limit", "provider", "login", "model", "agent"]
 
 HOLDS: Final[dict[Ending, Kind]] = {
     Ending.LIMIT: "limit",
     Ending.PROVIDER: "provider",
     Ending.LOGIN: "login",
     Ending.MODEL: "model",
+    Ending.CRASHED: "agent",
 }
-"""Endings that hold an account; `near limit` does not: its reading says how near."""
+"""Endings that hold an account; `near limit` does not: its reading says how near. A crash does
+only where the agent had not said a word: what is wrong then is wrong for every ticket."""
+
+PAUSES_MS: Final = {**AGAIN_MS, Ending.CRASHED: AGAIN_MS[Ending.PROVIDER]}
 
 WORDS: Final[dict[Kind, str]] = {
     "limit": "usage limit reached",
     "provider": "the provider is away",
     "login": "the coding agent is not logged in",
     "model": "the model is not to be had",
+    "agent": "the coding agent ends without a word",
 }
 TRY_MS: Final = 2 * HOUR_MS
 """During a long hold one session tries now and then: access may be back before its time."""
@@ -173,7 +178,11 @@ def holds_of(parts: Sequence[Used], login: Login, reached_ms: int = 0) -> tuple[
 
 def _kind(part: Used) -> Kind | None:
     """By what it failed; None: not by its account."""
-    return HOLDS.get(part.ended) if part.ended is not None and part.ended_ms is not None else None
+    if part.ended is None or part.ended_ms is None:
+        return None
+    if part.ended is Ending.CRASHED and (part.answered or not part.born[0]):
+        return None
+    return HOLDS.get(part.ended)
 
 
 def _only(part: Used) -> str:
@@ -241,7 +250,7 @@ def _between(one: Used, before: Used, last: Used) -> bool:
 
 def _until(last: Used, row: int) -> int:
     assert last.ended is not None
-    ended_ms, pauses = last.ended_ms or 0, AGAIN_MS[last.ended]
+    ended_ms, pauses = last.ended_ms or 0, PAUSES_MS[last.ended]
     least_ms = ended_ms + pauses[min(row, len(pauses)) - 1]
     if last.ended is not Ending.LIMIT:
         return least_ms
@@ -298,7 +307,9 @@ def _begins(hold: Hold, remedy: str) -> str:
     until = f"starts paused until {utc(hold.until_ms)}"
     if not hold.known:
         until += " (no reset time known: then one tries)"
-    what = f" · {remedy}" if remedy and hold.kind == "login" else ""
+    if hold.kind == "agent":
+        remedy = f"how: colony sessions {hold.session}"
+    what = f" · {remedy}" if remedy and hold.kind in ("login", "agent") else ""
     return f"{hold.why} — {until} · {hold.ref} {hold.session} hit it{what}"
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 from colony.core.allowance import NO_SEAT, Quota, Seat
+from colony.core.eligible import Code
 from colony.core.lines import clip
 from colony.core.markers import utc
 from colony.core.opening import closed
@@ -21,6 +22,9 @@ from colony.core.ticket import LeaseView, Ref, Ticket
 
 WHY_MAX: Final = 80
 """Characters of why a start was refused: when it is tried again must fit behind it in a line."""
+
+HELD_BACK: Final[frozenset[Code]] = frozenset({"budget", "starts", "reviews", "asked"})
+"""Rules of a ticket that the loop says as its own: what else keeps one is shown by its state."""
 
 KeptState = Literal["running", "parked", "left", "resting"]
 
@@ -158,13 +162,20 @@ def plan(
         return ()
     found = pick(survey)
     hands = _Hands(sessions, quota, room, settings, now_ms)
-    begun = (*hands.resumes(survey), *hands.starts(found))
+    begun = (*hands.resumes(survey), *hands.starts(found), *_held_back(found))
     return (
         *_expired(survey, sessions, room),
         *(Ask(one) for one in found.unready),
         *((Probe(),) if hands.reads else ()),
         *begun,
     )
+
+
+def _held_back(found: Next) -> Iterator[Wait]:
+    """Work that a cap or a question keeps, and that nobody else is on: somebody waits for it."""
+    for one in found.waiting:
+        if one.waits.code in HELD_BACK:
+            yield Wait(one.ticket.ref, one.waits.code, one.waits.reason)
 
 
 def _expired(survey: Survey, sessions: tuple[Kept, ...], room: Room) -> Iterator[Expire]:

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from colony.core.account import Hold
 from colony.core.allowance import Quota, Seat
-from colony.core.eligible import Ready, judge
+from colony.core.eligible import Ready, Waits, judge
 from colony.core.iteration import Iteration, line
-from colony.core.pick import Unready, pick
+from colony.core.pick import Next, Unready, Waiting, pick
 from colony.core.plan import (
     Action,
     Ask,
@@ -707,3 +707,17 @@ def test_the_same_world_gives_the_same_plan(world: Any, dice: Any) -> None:
     rows = list(survey.tickets)
     dice.shuffle(rows)
     assert plan(replace(survey, tickets=tuple(rows)), *rest, NOW) == plan(*world, NOW)
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [("budget", True), ("starts", True), ("reviews", True), ("asked", True), ("blocked", False)],
+)
+def test_work_that_a_cap_or_a_question_keeps_is_named(
+    monkeypatch: pytest.MonkeyPatch, code: Any, said: bool
+) -> None:
+    one = Waiting(make_ticket(1), Waits(code, "because"))
+    found = Next((), (one,), {}, ())
+    monkeypatch.setattr("colony.core.plan.pick", lambda _: found)
+    waits = plan(make_survey(), (), OPEN, Room(folders=FOLDERS), SETTINGS, NOW)
+    assert waits == ((Wait(one.ticket.ref, code, "because"),) if said else ())
