@@ -91,7 +91,7 @@ def test_each_setting_reaches_its_part(setting: Any) -> None:
         "user_agent": "ants/1", "listen": "[::1]:8601", "public_url": "https://t.example/",
         "public_read": "on", "write_limit": "0",
         "finalize_max_turns": "0", "finalize_timeout": "5", "stall_seconds": "0",
-        "crash_resumes": "7", "max_starts_per_hour": "0", "max_attempts": "8",
+        "crash_resumes": "7", "session_memory_max_mb": "900", "session_pids_max": "64", "max_starts_per_hour": "0", "max_attempts": "8",
         "max_half_done": "9", "max_cost_per_ticket": "7.50", "max_review": "2",
         "capabilities": "GPU, chrome", "interval": "5", "parallel": "2",
         "stop_finish_seconds": "20", "hours": "Mon-Fri 18:00-08:00", "reserve": "100",
