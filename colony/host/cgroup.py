@@ -21,6 +21,7 @@ from typing import Final
 from colony.core.held import held_v1, held_v2
 from colony.core.lines import clip
 from colony.host.cgroups import MOUNTED, Unreadable, folders_of, number_in, numbers_in, text_of
+from colony.host.clock import SystemClock
 from colony.host.ending import send
 from colony.host.identity import ProcessId, ancestors_of, command_of, identify, open_process
 from colony.host.sweep import Swept
@@ -28,6 +29,9 @@ from colony.host.sweep import Swept
 PREFIX: Final = "colony-"
 LEAF: Final = "colony-own"
 """The v2 group into which Colony itself moves."""
+STALE_S: Final = 60
+"""An empty group that is older was left by a process that was killed: a new one is filled within
+the time that a box may take to start."""
 ROUNDS: Final = 250
 ROUND_S: Final = 0.02
 """So often, so far apart it is looked whether a group that is to go has become empty."""
@@ -265,7 +269,20 @@ def _proved(tier: Grouped) -> Tier:
         group.limit(Limits(1 << 30, 64))
     finally:
         group.leave()
+    _drop_stale(tier)
     return tier
+
+
+def _drop_stale(tier: Grouped) -> None:
+    """Remove empty groups of sessions that nobody may ever come back to. One with a process in it
+    stays: the kernel removes no such group."""
+    until_s = SystemClock().wall_ms() / 1000 - STALE_S
+    for parent in {*tier.memory[:1], *tier.processes[:1]}:
+        with contextlib.suppress(OSError):
+            for each in parent.glob(f"{PREFIX}*"):
+                if each.name != LEAF and each.stat().st_mtime < until_s:
+                    with contextlib.suppress(OSError):
+                        each.rmdir()
 
 
 # --- files -----------------------------------------------------------------------------------

@@ -2,9 +2,9 @@
 
 | rule | test |
 |---|---|
-| past its limit a box is ended by the kernel, and its neighbour is not | test_past_its_limit_it_ends_alone |
+| past its limit a box ends, and its neighbour does not | test_past_its_limit_it_ends_alone |
 | F73: a fork bomb takes nothing from others | test_a_fork_bomb_stays_in_its_box |
-| F20: want of memory takes the worker before its controller | test_the_kernel_takes_the_worker_first |
+| F20: the worker goes before its controller | test_the_kernel_takes_the_worker_first |
 | nothing of a box is outside its group | test_all_of_a_box_is_in_its_group |
 | what a killed process left is ended and removed | test_what_was_left_is_ended_and_removed |
 | without a group it is looked at | test_without_a_group_it_is_looked_at |

@@ -14,7 +14,7 @@ def ran_out(peak: int, limit: int) -> str:
     """`peak` and `limit` are bytes; 0: not known, none."""
     told = [f"it held up to {mib(peak)}"] if peak else []
     told += [f"its limit is {mib(limit)}"] if limit else []
-    return "it ran out of memory" + (f" ({', '.join(told)})" if told else "")
+    return "it ran out of memory" + (f": {', '.join(told)}" if told else "")
 
 
 def held(peak: int, limit: int, by: str) -> str:
