@@ -69,7 +69,7 @@ BELONGS: Final[dict[Ending, Owner]] = {
     Ending.POISONED: "ours",
 }
 
-Cause = Literal["time", "stop", "lease", "stall", "disk"]
+Cause = Literal["time", "stop", "lease", "stall", "disk", "memory"]
 """Why Colony itself ended a part."""
 
 
@@ -86,7 +86,7 @@ class Known:
     """What is known of a part from elsewhere than its stream."""
 
     out_of_memory: bool = False
-    """The kernel ended a process of the part for want of memory."""
+    """The kernel ended the part, or something in it, for want of memory."""
     refused_before: str = ""
     """`refusal_of` the run that this one resumed."""
 
@@ -132,6 +132,7 @@ BY_CAUSE: Final[dict[Cause, Ending]] = {
     "lease": Ending.LEASE_LOST,
     "stall": Ending.STALLED,
     "disk": Ending.DISK,
+    "memory": Ending.OUT_OF_MEMORY,
 }
 
 BY_SUBTYPE: Final[dict[str, Ending]] = {

@@ -150,7 +150,7 @@ def _last(facts: Facts) -> str:
     worked = [part for part in facts.parts if part.kind != "check"]
     if facts.report is not None and not facts.report.valid:
         return f"bad report: {facts.report.problems[0]}"
-    return str(worked[-1].ended) if worked else "nothing was started"
+    return facts.ran_out or str(worked[-1].ended) if worked else "nothing was started"
 
 
 def _given_back_code(facts: Facts) -> int:

@@ -89,6 +89,7 @@ def closing_of(facts: Facts, seen: Seen) -> Closing:
         later=later_comments(history, facts.brief_event),
         strangers=facts.strangers,
         round=facts.round,
+        ran_out=facts.ran_out,
     )
 
 

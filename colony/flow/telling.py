@@ -10,6 +10,7 @@ from colony.core.lines import Line, clip
 from colony.core.markers import utc
 from colony.core.ports import show_range
 from colony.core.session import Ended, Facts, PartFacts, PartKind
+from colony.core.texts.memory import ran_out
 from colony.core.turn import Turn
 from colony.core.verdict import Ruled, Verdict
 
@@ -130,7 +131,9 @@ def _usage(facts: Facts, one: PartFacts, turn: Turn) -> Line:
         f" · {clip(model, 120)}{denied} · ended: {one.ended}"
     )
     problem = clip(turn.text, 200) if one.ended is not None and turn.is_error else ""
-    if problem:
+    if one.ended is Ending.OUT_OF_MEMORY:
+        text += f" — {ran_out(one.peak_bytes, facts.setup.memory_max)}"
+    elif problem:
         text += f" — {problem}"
     return _line(
         facts,
@@ -141,6 +144,7 @@ def _usage(facts: Facts, one: PartFacts, turn: Turn) -> Line:
         costKnown=one.cost_known,
         steps=one.steps,
         ended=str(one.ended),
+        peakBytes=one.peak_bytes or None,
         owner=BELONGS[one.ended] if one.ended else "",
     )
 

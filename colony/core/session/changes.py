@@ -74,6 +74,9 @@ class Ended:
     now_ms: int
     answer_sha256: str = ""
     cleanup: tuple[str, ...] = ()
+    peak_bytes: int = 0
+    """Most memory that it held; 0: not known."""
+    counted_by: str = ""
 
 
 def part_ended(facts: Facts, number: int, end: Ended) -> Facts:
@@ -109,6 +112,8 @@ def part_ended(facts: Facts, number: int, end: Ended) -> Facts:
             met=turn.agent_session == part.agent_session,
             readings=turn.quota[:READINGS_MAX],
             answered=part.answered or bool(turn.models),
+            peak_bytes=end.peak_bytes,
+            counted_by=end.counted_by,
         ),
     )
 
