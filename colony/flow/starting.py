@@ -24,7 +24,7 @@ from colony.flow.briefing import project_of
 from colony.flow.room import Newcomer, NoRoom
 from colony.flow.wiring.sessions import Outfit, bench_of, setup_of
 from colony.host.journal import RunFolder
-from colony.host.lock import lock_file
+from colony.host.lock import is_locked, lock_file
 
 LOCK_WAIT_S: Final = 0.5
 """Whoever asks whether a folder is locked holds its lock for an instant."""
@@ -57,10 +57,16 @@ def work_on(outfit: Outfit, order: Order) -> Ended:
 
 def rehearse(outfit: Outfit, order: Order) -> Line:
     """Every check that could refuse the start, and nothing else."""
+    place = outfit.settings.place
+    left = runs.unfinished(place.runs_dir, order.ref, place.host, order.session)
+    if left is not None:
+        return _rehearse_again(outfit, order, runs.facts_at(left), left)
     ports = order.ports or outfit.settings.work.ports
     facts = _facts(outfit, order, ports)
     bench = bench_of(outfit, facts, RunFolder(outfit.settings.place.runs_dir / facts.session))
     brief = work.rehearse(bench, facts)
+    _need_folder(outfit, facts)
+    _need_unlocked(facts)
     _admitted(outfit, facts)
     worker = facts.setup.worker
     text = (
@@ -69,6 +75,34 @@ def rehearse(outfit: Outfit, order: Order) -> Line:
         f" brief of {len(brief):,} characters"
     )
     return Line("work.dry_run", text, str(order.ref), facts={"briefChars": len(brief)})
+
+
+def _rehearse_again(outfit: Outfit, order: Order, facts: Facts, folder: RunFolder) -> Line:
+    """As `rehearse`, for a session that was left unfinished on the ticket: it would go on."""
+    if not work.only_posts(facts):
+        bench = bench_of(outfit, facts, folder)
+        work.check_agents(bench, facts.setup)
+        work.check_box(bench, facts)
+        _need_unlocked(facts)
+        _admitted(outfit, facts)
+    text = f"— {order.ref} would go on with session {facts.session} ({phase_of(facts)})"
+    return Line("work.dry_run", text, str(order.ref), facts.session)
+
+
+def _need_unlocked(facts: Facts) -> None:
+    """`Busy`: another session works in the dev folder."""
+    if is_locked(Path(facts.setup.folder)):
+        raise Busy(f"another session works in {facts.setup.folder}")
+
+
+def _need_folder(outfit: Outfit, facts: Facts) -> None:
+    """`Busy`: another session is parked in the dev folder."""
+    keeps = runs.parked_in(outfit.settings.place.runs_dir, facts.setup.folder)
+    if keeps is not None:
+        raise Busy(
+            f"session {keeps.session} ({keeps.ticket}) is parked in {keeps.setup.folder}:"
+            f" colony resume {keeps.session}, or colony stop {keeps.session}"
+        )
 
 
 def _go_on(outfit: Outfit, order: Order, folder: RunFolder) -> Ended:
@@ -131,12 +165,7 @@ def _begun(outfit: Outfit, order: Order) -> Iterator[tuple[Bench, Facts]]:
             if asked.exists():
                 raise Refused(f"{asked}: the run folder exists already")
             runs.drop_unborn(place.runs_dir)
-            keeps = runs.parked_in(place.runs_dir, first.setup.folder)
-            if keeps is not None:
-                raise Busy(
-                    f"session {keeps.session} ({keeps.ticket}) is parked in {keeps.setup.folder}:"
-                    f" colony resume {keeps.session}, or colony stop {keeps.session}"
-                )
+            _need_folder(outfit, first)
             ports = runs.ports_for(place.runs_dir, pool_of(settings), order.ports)
             facts = _admitted(outfit, replace(first, setup=replace(first.setup, ports=ports)))
             folder = RunFolder.make(place.runs_dir, facts.session)
