@@ -42,8 +42,10 @@ def call(
     *,
     timeout_s: float = 30.0,
     limit_bytes: int = LIMIT_BYTES,
+    stdin: int | None = None,
 ) -> CallResult:
-    """Run a program with exactly `env` and nothing on its input, until it ends.
+    """Run a program with exactly `env` until it ends. `stdin`: a descriptor that it reads, from
+    where that stands; without one there is nothing on its input.
 
     What it leaves running is killed, whatever session it moved to. Past `timeout_s`, or more than
     `limit_bytes` on one output, it is killed whole. `Unreachable`: there is no such program.
@@ -54,7 +56,7 @@ def call(
     with subprocess.Popen(
         (*reaper, *argv),
         env=dict(env),
-        stdin=subprocess.DEVNULL,
+        stdin=subprocess.DEVNULL if stdin is None else stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,

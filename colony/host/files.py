@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import os
 import stat
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from colony.errors import Busy, Refused
 
 PRIVATE_FILE: Final = 0o600
 PRIVATE_FOLDER: Final = 0o700
+PIECE: Final = 1 << 20
 FOLDER_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 _NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
@@ -105,6 +107,36 @@ def read_own_tail(folder: Path, name: str, limit: int) -> bytes:
             return file.read(limit)
     except (OSError, ValueError, Unsafe):
         return b""
+
+
+def copy_own(source: Path, name: str, to: Path, limit: int) -> str:
+    """Copy a file that `read_own` would read to a new file (0600) at `to`, a piece at a time; the
+    copy's sha256 in hex. `Unsafe`: it is none, or grows past `limit` bytes; nothing is left then.
+    """
+    shown = f"{source}/{name}"
+    hashed, left = hashlib.sha256(), limit
+    try:
+        with folder_at(source) as opened, _file(opened, name, shown, own=True) as file:
+            if os.fstat(file.fileno()).st_size > limit:
+                raise Unsafe(f"{shown}: is larger than {limit} bytes")
+            with os.fdopen(create_private(to), "wb") as copy:
+                while piece := file.read(min(PIECE, left + 1)):
+                    left -= len(piece)
+                    if left < 0:
+                        raise Unsafe(f"{shown}: is larger than {limit} bytes")
+                    hashed.update(piece)
+                    copy.write(piece)
+                copy.flush()
+                os.fsync(copy.fileno())
+        sync_folder(to.parent)
+    except Unsafe:
+        to.unlink(missing_ok=True)
+        raise
+    except (OSError, ValueError) as problem:
+        if not isinstance(problem, FileExistsError):
+            to.unlink(missing_ok=True)
+        raise write_problem(problem, f"{shown} to {to}", "copied") from None
+    return hashed.hexdigest()
 
 
 def write_private(path: Path, data: bytes) -> None:
