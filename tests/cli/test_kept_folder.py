@@ -54,10 +54,12 @@ def test_a_dry_run_tells_of_going_on(stage: Stage) -> None:
 
 
 def test_a_dry_run_warns_of_the_account(stage: Stage) -> None:
+    assert stage("work", "bank", "1", "--post").code == 0
+    stage.ticket("bank", subject="A door")
     for word, done in (("--dry-run", "would be started all the same"), ("--post", "is started")):
-        told = stage("work", "bank", "1", word, COLONY_MAX_COST_PER_DAY="0.001")
+        told = stage("work", "bank", "2", word, COLONY_MAX_COST_PER_DAY="0.001")
         assert told.code == 0
-        assert f"the loop would start nothing now; bank#1 {done}" in told.err
+        assert f"the loop would start nothing now; bank#2 {done}" in told.err
 
 
 def test_a_cycle_passes_over_a_kept_folder(stage: Stage) -> None:
