@@ -290,7 +290,7 @@ def _drop_stale(tier: Grouped) -> None:
 
 def _put(file: Path, value: object) -> None:
     """A kernel's file takes one value with one write; it is never made."""
-    fd = os.open(file, os.O_WRONLY | os.O_CLOEXEC)
+    fd = os.open(file, os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC)
     try:
         os.write(fd, f"{value}\n".encode())
     finally:

@@ -163,7 +163,7 @@ def test_a_fork_bomb_stays_in_its_box(parts: Parts, tier: Grouped, session: str)
 CONTROLLER = """
 import subprocess, sys
 from colony.host.memory import take_first
-kept = bytearray(b"x" * 90_000_000)
+kept = b"x" * 90_000_000
 eats = "input(); kept = [bytearray(b'x' * 1_000_000) for _ in range(400)]"
 worker = subprocess.Popen([sys.executable, "-c", eats], stdin=subprocess.PIPE)
 take_first(worker.pid)
