@@ -205,6 +205,19 @@ class PartFacts:
     """Most memory that it held; 0: not known."""
     counted_by: str = ""
     """Who counted that: its control group, or whoever looked now and then."""
+    said: str = ""
+    """Why it ended so, in its agent's own words, without secrets; empty: it said nothing."""
+
+    @property
+    def how(self) -> str:
+        """How it ended, and why as far as that is known: `crashed: no such option`."""
+        if self.ended is None:
+            return "not ended"
+        why = self.said
+        if not why and self.ended is Ending.CRASHED:
+            why = f"exit status {self.exit_code}" if self.exit_code else ""
+            why = f"signal {self.exit_signal}" if self.exit_signal else why
+        return f"{self.ended}: {why}" if why else str(self.ended)
 
     @property
     def folder(self) -> str:
