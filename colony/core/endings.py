@@ -35,6 +35,7 @@ class Ending(StrEnum):
     MODEL = "model"
     NO_BOX = "no box"
     NO_ROOM = "no room"
+    NO_AGENT = "no agent"
     DISK = "disk"
     STOPPED = "stopped"
     KILLED = "killed"
@@ -61,6 +62,7 @@ BELONGS: Final[dict[Ending, Owner]] = {
     Ending.MODEL: "account",
     Ending.NO_BOX: "host",
     Ending.NO_ROOM: "host",
+    Ending.NO_AGENT: "host",
     Ending.DISK: "host",
     Ending.STOPPED: "ours",
     Ending.KILLED: "ours",

@@ -15,6 +15,7 @@ from colony.coding.protocol import CodingAgent
 from colony.core.account import Login, Told, Used, holds_of, of_account, seen_in, told
 from colony.core.allowance import Quota, Seat
 from colony.core.allowlist import allowed
+from colony.core.deaths import deaths_of, resting_of
 from colony.core.lines import Line, clip
 from colony.core.quota import Gauge, Seen, Source, Thresholds, levels_of
 from colony.core.spending import spent_today
@@ -76,8 +77,10 @@ def quota_of(
     """What the account allows; `asked` None: the agent is not asked, so sessions alone tell."""
     spent = spent_today(parts, account.max_cost_usd, now_ms)
     agent, environ = account.agent, account.environ
+    dead = deaths_of(parts)
+    free = Quota(account.agents, account.seats, dead, spent=spent, resting=resting_of(parts))
     if agent is None:
-        return Quota(account.agents, account.seats, spent=spent)
+        return free
     login = Login(agent.account(environ), agent.login_mark(environ))
     mine = of_account(parts, login.name, account.agents)
     seen = [*seen_in(mine)]
@@ -88,7 +91,7 @@ def quota_of(
     gauge = Gauge(source, levels, account.thresholds, asked.problem if asked else "")
     holds = holds_of(mine, login, levels.reached_ms)
     stale = asked is not None and not levels.fresh(now_ms)
-    return Quota(account.agents, account.seats, holds, gauge, stale, spent)
+    return replace(free, holds=(*holds, *dead), gauge=gauge, stale=stale)
 
 
 class Meter:

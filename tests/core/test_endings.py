@@ -50,6 +50,7 @@ def test_every_ending_belongs_to_one_owner() -> None:
         "model": "account",
         "no box": "host",
         "no room": "host",
+        "no agent": "host",
         "disk": "host",
         "stopped": "ours",
         "killed": "ours",

@@ -209,6 +209,13 @@ class PartFacts:
     """Why it ended so, in its agent's own words, without secrets; empty: it said nothing."""
 
     @property
+    def wordless(self) -> bool:
+        """Its process was there and died before a model, or its own program's result, said
+        anything."""
+        spoke = self.answered or bool(self.models) or self.cost_known
+        return self.ended is Ending.CRASHED and self.process is not None and not spoke
+
+    @property
     def how(self) -> str:
         """How it ended, and why as far as that is known: `crashed: no such option`."""
         if self.ended is None:
@@ -289,6 +296,9 @@ class Facts:
     """The ticket's last event that the brief holds."""
     strangers: bool = False
     """The brief held words of somebody who may not order work."""
+    agent_died: bool = False
+    """When it began, its agent had died on another ticket, and had not answered since: where it
+    dies again, that is no attempt at this ticket."""
     earlier: str = ""
     """The session whose run folder the brief tells of: an attempt before this one, at this host."""
     lease: LeaseFacts | None = None
