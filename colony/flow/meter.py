@@ -6,6 +6,7 @@ memory it keeps the last answer of the agent's quota call, and what was said alr
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -123,6 +124,11 @@ class Meter:
         self._told, said = told(self._told, quota.holds, now_ms, account.remedy, reads=reads)
         for text in said:
             yield Line("limit", text, ms=now_ms)
+
+    def say_last(self, account: AccountSettings) -> Iterator[Line]:
+        """What the last sessions met, for a loop that looks no more."""
+        with contextlib.suppress(ColonyError):
+            yield from self.say(account, self.look(account))
 
     # --- the quota call ----------------------------------------------------------------------
 

@@ -4,6 +4,7 @@
 |---|---|
 | `cycle` starts and resumes nothing: one line, status 5 | test_a_cycle_starts_nothing_while_held |
 | nor does it go on with one that is due | test_a_cycle_goes_on_with_nothing_while_held |
+| `run --once` names the limit that its session met | test_one_look_says_what_its_own_session_met |
 | two accounts | test_who_uses_another_account_is_not_held |
 | `explain` names what holds | test_explain_names_what_holds |
 | by hand it is started all the same, with a warning | test_by_hand_it_is_said_and_started |
@@ -55,6 +56,15 @@ def test_a_cycle_starts_nothing_while_held(held: Stage) -> None:
     held.script(work=[answer()], account="berta")
     assert held("cycle", "--post").code == 0, "another account"
     assert moves(held, Ref("barn", 1)) == ["progress", "review"]
+
+
+def test_one_look_says_what_its_own_session_met(stage: Stage) -> None:
+    stage.script(work=[{"limit": "five_hour", "reset_in": 3000}], account="anna")
+    done = stage("run", "--once")
+    [limit] = [line for line in done.lines if line.startswith("LIMIT: ")]
+    assert limit.startswith("LIMIT: usage limit reached — starts paused until 20")
+    assert limit.endswith(" hit it")
+    assert done.lines.index(limit) == len(done.lines) - 2, "before the last line"
 
 
 def test_a_cycle_goes_on_with_nothing_while_held(held: Stage) -> None:
