@@ -313,6 +313,18 @@ def told(
     return Told(known), tuple(said)
 
 
+def told_of_login(before: str, now: str) -> str:
+    """What is to be said of a login that is missing, or is there again; empty: nothing new.
+
+    `before`, `now`: why no agent can log in.
+    """
+    if before == now:
+        return ""
+    if not now:
+        return "resumed — a login is there"
+    return f"{WORDS['login']} — nothing is started until it is: {now}"
+
+
 def in_force(holds: Sequence[Hold], now_ms: int) -> Hold | None:
     """What holds the whole account or an agent now, and the longest of it."""
     found = [each for each in _in_force(holds, now_ms).values() if not each.model]

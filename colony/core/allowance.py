@@ -35,6 +35,7 @@ def seat_of(facts: Facts) -> Seat:
 NO_SEAT: Final = Seat()
 NO_GAUGE: Final = Gauge("none")
 UNLIMITED: Final = Spent()
+NO_LOGIN: Final = "no login"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,8 @@ class Quota:
     stale: bool = False
     """The quota has to be read before an agent is started."""
     spent: Spent = UNLIMITED
+    lacks: str = ""
+    """Why no agent of the account can log in; empty: as far as is known one can."""
     resting: Mapping[Ref, int] = field(default_factory=dict)
     """Tickets whose last session died before it was answered -> until when they are passed over."""
 
@@ -59,6 +62,13 @@ class Quota:
 
     def seat_of(self, project: str) -> Seat:
         return self.seats.get(project, NO_SEAT)
+
+    def without_login(self, why: str) -> Quota:
+        """As it is where nobody can log in: there is nobody to ask for the quota."""
+        if not why:
+            return self
+        gauge = replace(self.gauge, problem=NO_LOGIN)
+        return replace(self, lacks=why, gauge=gauge, stale=False)
 
     def read(self) -> Quota:
         """As it is once the quota was read, or could not be."""
@@ -74,6 +84,8 @@ class Quota:
             return "held", f"{longest.why} until {utc(longest.until_ms)}"
         if not self.needed_by(seat):
             return None
+        if self.lacks:
+            return "login", self.lacks
         return ("quota", self.gauge.against) if self.gauge.against and not self.stale else None
 
     def rests(self, ref: Ref, now_ms: int) -> Reason | None:

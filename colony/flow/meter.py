@@ -13,7 +13,16 @@ from pathlib import Path
 from typing import Final
 
 from colony.coding.protocol import CodingAgent
-from colony.core.account import Login, Told, Used, holds_of, of_account, seen_in, told
+from colony.core.account import (
+    Login,
+    Told,
+    Used,
+    holds_of,
+    of_account,
+    seen_in,
+    told,
+    told_of_login,
+)
 from colony.core.allowance import Quota, Seat
 from colony.core.allowlist import allowed
 from colony.core.deaths import deaths_of, resting_of
@@ -103,6 +112,8 @@ class Meter:
         self._clock = clock
         self._asked = Asked()
         self._told = Told()
+        self._lacks = ""
+        """Why nobody could log in, as it was said last."""
         self._agent: CodingAgent | None = None
         self._errand: Errand | None = None
         self._settled = False
@@ -115,12 +126,17 @@ class Meter:
         asks = agent is not None and agent.quota_call(account.environ) is not None
         parts = self._recent.parts(now_ms)
         quota = quota_of(account, parts, now_ms, self._asked if asks else None)
+        if agent is not None:
+            quota = quota.without_login(agent.login_problem(account.environ) or "")
         return quota.read() if self._settled else quota
 
     def say(self, account: AccountSettings, quota: Quota) -> Iterator[Line]:
         """What holds the account is said once when it begins and once when it is over."""
         now_ms = self._clock.wall_ms()
         reads = quota.gauge.source == "asked"
+        lacks, self._lacks = self._lacks, quota.lacks
+        if text := told_of_login(lacks, quota.lacks):
+            yield Line("limit", text, ms=now_ms)
         self._told, said = told(self._told, quota.holds, now_ms, account.remedy, reads=reads)
         for text in said:
             yield Line("limit", text, ms=now_ms)

@@ -21,6 +21,7 @@ from colony.core.account import (
     of_account,
     seen_in,
     told,
+    told_of_login,
     used_of,
 )
 from colony.core.endings import Ending
@@ -90,6 +91,13 @@ def minutes(hold: Hold) -> int:
 def test_how_long_it_is_held(parts: list[Used], until: int) -> None:
     assert minutes(only(*parts)) == until
     assert minutes(only(*reversed(parts))) == until, "the order of the records says nothing"
+
+
+def test_a_missing_login_is_told_of_once() -> None:
+    assert told_of_login("", "") == told_of_login("none", "none") == ""
+    begins = "the coding agent is not logged in — nothing is started until it is: none"
+    assert told_of_login("", "none") == told_of_login("other", "none") == begins
+    assert told_of_login("none", "") == "resumed — a login is there"
 
 
 def test_sessions_that_ran_beside_it_are_one_try() -> None:
