@@ -7,10 +7,11 @@ time of a hold one session tries; the rest wait until it has been answered.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 from colony.core.endings import Ending
+from colony.core.lines import clip
 from colony.core.markers import utc
 from colony.core.quota import REACHED, Seen, percent_of
 from colony.core.session import Facts, PartFacts
@@ -25,10 +26,8 @@ HOLDS: Final[dict[Ending, Kind]] = {
     Ending.PROVIDER: "provider",
     Ending.LOGIN: "login",
     Ending.MODEL: "model",
-    Ending.CRASHED: "agent",
 }
-"""Endings that hold an account; `near limit` does not: its reading says how near. A crash does
-only where the agent had not said a word: what is wrong then is wrong for every ticket."""
+"""Endings that hold an account; `near limit` does not: its reading says how near."""
 
 PAUSES_MS: Final = {**AGAIN_MS, Ending.CRASHED: AGAIN_MS[Ending.PROVIDER]}
 
@@ -37,10 +36,12 @@ WORDS: Final[dict[Kind, str]] = {
     "provider": "the provider is away",
     "login": "the coding agent is not logged in",
     "model": "the model is not to be had",
-    "agent": "the coding agent ends without a word",
+    "agent": "the coding agent dies before it answers",
 }
 TRY_MS: Final = 2 * HOUR_MS
 """During a long hold one session tries now and then: access may be back before its time."""
+SAID_MAX: Final = 120
+"""Characters of what an agent said of why it died."""
 EXTENDED_MS: Final = 60_000
 """A hold that grows by less is not told of again: sessions that ran beside it met the same."""
 
@@ -78,11 +79,16 @@ class Used:
     """Until when the limit holds, as far as it was told."""
     readings: tuple[Reading, ...]
     cost_usd: float
+    wordless: bool = False
+    """Its process died before it was answered: what is wrong may be wrong for every ticket."""
+    said: str = ""
+    """Why it ended, in its agent's own words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """What keeps sessions from an account, until one has been answered again."""
+    """What keeps sessions from an account, or from an agent on any account, until one has been
+    answered again."""
 
     kind: Kind
     until_ms: int
@@ -97,6 +103,15 @@ class Hold:
     """The only model that is held; empty: all of them."""
     known: bool = True
     """It was told until when it holds, or that is no question of being told."""
+    agent: str = ""
+    """The only agent that is held, whether it needs an account or not; empty: the account."""
+    said: str = ""
+    """Why, in the agent's own words."""
+
+    @property
+    def what(self) -> tuple[str, str]:
+        """What is held: an agent or the account, and which of its models."""
+        return self.agent, self.model
 
     def covers(self, model: str) -> bool:
         return self.model in ("", model)
@@ -126,6 +141,8 @@ def used_of(facts: Facts) -> Iterator[Used]:
             until_ms=part.limit_until_ms,
             readings=part.readings,
             cost_usd=part.cost_usd,
+            wordless=part.wordless,
+            said=part.said,
         )
 
 
@@ -133,8 +150,8 @@ def asks(facts: Facts) -> tuple[bool, int | None]:
     """Of a session that runs: whether its account has answered it, and since when it asks; None:
     it is only beginning to."""
     last = facts.parts[-1] if facts.parts else None
-    if last is None or last.ended in HOLDS:
-        # It has just been started, or taken up after its account had parked it.
+    if last is None or last.ended in HOLDS or last.wordless:
+        # It has just been started, or taken up after its account, or its agent, failed it.
         return False, None
     return has_answered(last), last.started_ms if last.ended is None else None
 
@@ -168,30 +185,31 @@ def holds_of(parts: Sequence[Used], login: Login, reached_ms: int = 0) -> tuple[
     `reached_ms`: when a reading last said that a limit is reached, which spares a try.
     """
     found = []
-    for kind, model in sorted({(kind, _only(each)) for each in parts if (kind := _kind(each))}):
+    failed = {(kind, _only(each)) for each in parts if (kind := _kind(each)) and kind != "agent"}
+    for kind, model in sorted(failed):
         mine = [each for each in parts if model in ("", each.model)]
-        hold = _hold(mine, kind, model, login, reached_ms)
+        hold = hold_of(mine, kind, model, login, reached_ms)
         if hold is not None:
             found.append(hold)
     return tuple(found)
 
 
 def _kind(part: Used) -> Kind | None:
-    """By what it failed; None: not by its account."""
+    """By what it failed; None: not by its account, nor by its agent."""
     if part.ended is None or part.ended_ms is None:
         return None
-    if part.ended is Ending.CRASHED and (part.answered or not part.born[0]):
-        return None
-    return HOLDS.get(part.ended)
+    return "agent" if part.wordless else HOLDS.get(part.ended)
 
 
 def _only(part: Used) -> str:
     return part.model if part.ended is Ending.MODEL else ""
 
 
-def _hold(
+def hold_of(
     parts: Sequence[Used], kind: Kind, model: str, login: Login, reached_ms: int
 ) -> Hold | None:
+    """The hold of this kind on what `parts` ran on, one of which failed so; None: it has answered
+    since."""
     failed = [each for each in parts if _kind(each) == kind]
     failed.sort(key=lambda each: (each.ended_ms or 0, each.session))
     last = failed[-1]
@@ -202,7 +220,8 @@ def _hold(
         until_ms = failed_ms
     known = kind != "limit" or last.until_ms is not None
     try_ms = min(until_ms, max(failed_ms, reached_ms) + TRY_MS)
-    return Hold(kind, until_ms, try_ms, failed_ms, last.session, last.ref, model, known)
+    hold = Hold(kind, until_ms, try_ms, failed_ms, last.session, last.ref, model, known)
+    return replace(hold, said=last.said) if kind == "agent" else hold
 
 
 def _proved(parts: Sequence[Used], failed: Used) -> bool:
@@ -229,6 +248,9 @@ def _row(parts: Sequence[Used], failed: Sequence[Used]) -> int:
         if last.answered:
             break
         if (before.ended_ms or 0) >= last.started_ms or _is_within(last, before):
+            continue
+        if last.wordless and before.session == last.session:
+            # It was taken up at once.
             continue
         if any(each.answered and _between(each, before, last) for each in parts):
             break
@@ -262,9 +284,9 @@ def _until(last: Used, row: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What was said of holds so far: model -> the hold; the empty one is the whole account's."""
+    """What was said of holds so far: what is held -> the hold."""
 
-    holds: Mapping[str, Hold] = field(default_factory=dict)
+    holds: Mapping[tuple[str, str], Hold] = field(default_factory=dict)
 
 
 def told(
@@ -276,30 +298,43 @@ def told(
     """
     now, said = _in_force(holds, now_ms), []
     known = dict(before.holds)
-    for model, hold in now.items():
-        old = known.get(model)
+    for what, hold in now.items():
+        old = known.get(what)
         if old is None:
             said.append(_begins(hold, remedy))
         elif hold.until_ms - old.until_ms >= EXTENDED_MS:
             said.append(_extends(hold))
         elif hold.kind == old.kind and hold.until_ms > old.until_ms:
             continue
-        known[model] = hold
-    for model in known.keys() - now.keys():
-        tried = all(each.model != model for each in holds)
-        said.append(_ends(known.pop(model), tried=tried, reads=reads))
+        known[what] = hold
+    for what in sorted(known.keys() - now.keys()):
+        tried = all(each.what != what for each in holds)
+        said.append(_ends(known.pop(what), tried=tried, reads=reads))
     return Told(known), tuple(said)
 
 
+def told_of_login(before: str, now: str) -> str:
+    """What is to be said of a login that is missing, or is there again; empty: nothing new.
+
+    `before`, `now`: why no agent can log in.
+    """
+    if before == now:
+        return ""
+    if not now:
+        return "resumed — a login is there"
+    return f"{WORDS['login']} — nothing is started until it is: {now}"
+
+
 def in_force(holds: Sequence[Hold], now_ms: int) -> Hold | None:
-    """What holds the whole account now, and the longest of it."""
-    return _in_force(holds, now_ms).get("")
+    """What holds the whole account or an agent now, and the longest of it."""
+    found = [each for each in _in_force(holds, now_ms).values() if not each.model]
+    return max(found, key=lambda one: one.until_ms, default=None)
 
 
-def _in_force(holds: Sequence[Hold], now_ms: int) -> dict[str, Hold]:
-    """By model: the hold that ends last."""
+def _in_force(holds: Sequence[Hold], now_ms: int) -> dict[tuple[str, str], Hold]:
+    """By what is held: the hold that ends last."""
     now = sorted((each for each in holds if now_ms < each.until_ms), key=lambda one: one.until_ms)
-    return {each.model: each for each in now}
+    return {each.what: each for each in now}
 
 
 def _begins(hold: Hold, remedy: str) -> str:
@@ -310,7 +345,8 @@ def _begins(hold: Hold, remedy: str) -> str:
     if hold.kind == "agent":
         remedy = f"how: colony sessions {hold.session}"
     what = f" · {remedy}" if remedy and hold.kind in ("login", "agent") else ""
-    return f"{hold.why} — {until} · {hold.ref} {hold.session} hit it{what}"
+    why = f"{hold.why} ({clip(hold.said, SAID_MAX)})" if hold.said else hold.why
+    return f"{why} — {until} · {hold.ref} {hold.session} hit it{what}"
 
 
 def _extends(hold: Hold) -> str:

@@ -221,7 +221,7 @@ def tries_first(quota: Quota, seat: Seat, sessions: Iterable[Kept]) -> tuple[str
         for one in asking:
             late = one.asked_ms is None or one.asked_ms >= hold.failed_ms
             other = _seat_of(one, quota)
-            if late and quota.needed_by(other) and hold.covers(other.model):
+            if late and quota.is_on(hold, other):
                 return "tries", f"{one.session or one.ref} tries first: {hold.why} before"
     return None
 
@@ -326,6 +326,7 @@ class _Hands:
         if refused is not None and self._now_ms < refused.until_ms:
             return "refused", f"{clip(refused.why, WHY_MAX)}; again after {utc(refused.until_ms)}"
         held = self._held(ref, self._quota.seat_of(ref.project))
+        held = held or self._quota.rests(ref, self._now_ms)
         return held or self._kept_folder(folder) or self._folder(folder) or self._slot()
 
     def _held(self, ref: Ref, seat: Seat) -> tuple[str, str] | None:

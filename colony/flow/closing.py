@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from colony.core.admission import Full
-from colony.core.last_line import PARKED
+from colony.core.last_line import PARKED, why_no_result
 from colony.core.lines import Json, Line, clip
 from colony.core.markers import utc
 from colony.core.ports import show_range
-from colony.core.session import Facts, Rest, next_step
+from colony.core.session import Facts, Outcome, Rest, next_step
 from colony.flow.kept import stood_at
 from colony.flow.runs import facts_of
 from colony.flow.supervise import Gone
@@ -61,7 +61,8 @@ def closing_of(runs: Path, gone: Gone) -> Closing:
 
 def _how(facts: Facts, gone: Gone) -> tuple[str, str]:
     if facts.outcome is not None:
-        return str(facts.outcome), ""
+        why = f" ({why_no_result(facts)})" if _brought_nothing(facts) else ""
+        return f"{facts.outcome}{why}", ""
     park = facts.parked
     if park is not None:
         until = "" if park.reason in ("stop", "asked") else f" until {utc(park.resume_ms)}"
@@ -76,6 +77,12 @@ def _how(facts: Facts, gone: Gone) -> tuple[str, str]:
         words = f": {clip(gone.last_words, 200)}" if gone.last_words else ""
         how = f"its process ended with status {exit_.code}{words}"
     return f"{how}, to be taken up", stood_at(facts)
+
+
+def _brought_nothing(facts: Facts) -> bool:
+    """What its outcome does not say itself is how the work ended."""
+    asked = facts.outcome is Outcome.QUESTION and facts.report is None
+    return asked or facts.outcome in (Outcome.NO_REPORT, Outcome.GIVEN_BACK)
 
 
 def _not_begun(gone: Gone, found: Garbage | None) -> Closing:

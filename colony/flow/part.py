@@ -9,7 +9,7 @@ from typing import Final
 
 from colony.coding.protocol import CodingAgent, PartFolders, PartOrder
 from colony.core.allowlist import masked
-from colony.core.endings import NOTHING_MORE, Cause, Ending, Exit, Known, ending_of
+from colony.core.endings import NOTHING_MORE, Cause, Ending, Exit, Known, ending_of, last_words
 from colony.core.session import Ended, PartFacts, ProcessFacts, Runner
 from colony.core.strict_json import dump_json
 from colony.core.turn import Turn
@@ -104,7 +104,8 @@ def run_part(place: Place, part: PartFacts, run: PartRun, watch: Watch) -> Ended
     except Refused as error:
         # An earlier part put something else in their place.
         told = (f"cannot use its folders: {error.line}",)
-        return Ended(Turn(), Exit(), Ending.CRASHED, None, place.clock.wall_ms(), cleanup=told)
+        now_ms = place.clock.wall_ms()
+        return Ended(Turn(), Exit(), Ending.CRASHED, None, now_ms, cleanup=told, said=told[0])
     begun = _Begun(place.clock.boot_s(), run, made.stream)
     left = place.boxes.sweep(place.folder.session, place.clock)
     no_box: tuple[str, ...] = ()
@@ -123,7 +124,8 @@ def run_part(place: Place, part: PartFacts, run: PartRun, watch: Watch) -> Ended
         cleanup = (*map(_swept, left), *_clean_up(place, begun), *_without_own(place, part, run))
     if no_box:
         now_ms = place.clock.wall_ms()
-        return Ended(Turn(), Exit(), Ending.NO_BOX, None, now_ms, cleanup=(*no_box, *cleanup))
+        cleanup = (*no_box, *cleanup)
+        return Ended(Turn(), Exit(), Ending.NO_BOX, None, now_ms, cleanup=cleanup, said=no_box[0])
     ended = read_part(place, part, run, (exit_, cause, known), cleanup)
     return replace(ended, peak_bytes=held[0], counted_by=held[1])
 
@@ -300,12 +302,14 @@ def read_part(
             answer = place.folder.write(f"{part.folder}/{ANSWER}", text.encode())
         except Refused as error:
             cleanup = (*cleanup, f"its answer could not be kept: {error.line}")
+    ending = ending_of(turn, exit_, cause, told, known)
     return Ended(
         turn=turn,
         exit=exit_,
-        ending=ending_of(turn, exit_, cause, told, known),
+        ending=ending,
         cause=cause,
         now_ms=place.clock.wall_ms(),
         answer_sha256=answer,
         cleanup=cleanup,
+        said=masked(last_words(turn, ending, told), run.secrets),
     )

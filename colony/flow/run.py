@@ -139,6 +139,8 @@ class Loop:
             self.iterate()
             while not self._over(once=once):
                 self._rest(once=once)
+            for said in self._meter.say_last(self._settings.account):
+                self._bench.emit(said)
         finally:
             self._bench.notify.stopping()
             self._meter.drop()

@@ -11,6 +11,7 @@ from typing import Final
 from colony.config.parts import WorkSettings
 from colony.core.admission import life_of
 from colony.core.codec import to_json
+from colony.core.deaths import died_elsewhere
 from colony.core.last_line import Ended, ended, told_later
 from colony.core.lines import Line
 from colony.core.ports import Range
@@ -21,6 +22,7 @@ from colony.flow import runs, work
 from colony.flow.advance import Session
 from colony.flow.bench import Bench
 from colony.flow.briefing import project_of
+from colony.flow.recent import Recent
 from colony.flow.room import Newcomer, NoRoom
 from colony.flow.wiring.sessions import Outfit, bench_of, setup_of
 from colony.host.journal import RunFolder
@@ -156,7 +158,7 @@ def _admitted(outfit: Outfit, facts: Facts) -> Facts:
 def _begun(outfit: Outfit, order: Order) -> Iterator[tuple[Bench, Facts]]:
     """A new run folder, locked, with its facts; everything that can refuse is asked before."""
     place, settings = outfit.settings.place, outfit.settings.work
-    first = _facts(outfit, order, order.ports or settings.ports)
+    first = _after_deaths(outfit, _facts(outfit, order, order.ports or settings.ports))
     work.rehearse(bench_of(outfit, first, RunFolder(place.runs_dir / first.session)), first)
     place.home.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as held:
@@ -173,6 +175,13 @@ def _begun(outfit: Outfit, order: Order) -> Iterator[tuple[Bench, Facts]]:
             bench = bench_of(outfit, facts, folder)
             Session(bench, facts).save(facts)
         yield bench, facts
+
+
+def _after_deaths(outfit: Outfit, facts: Facts) -> Facts:
+    """Whether the agent's own death would be news, as far as this home's sessions tell."""
+    parts = Recent(outfit.settings.place.runs_dir).parts(facts.started_ms)
+    died = died_elsewhere(parts, facts.setup.worker.agent, facts.ticket)
+    return replace(facts, agent_died=died)
 
 
 def _facts(outfit: Outfit, order: Order, ports: Range) -> Facts:

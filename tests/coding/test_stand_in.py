@@ -414,5 +414,26 @@ def test_it_takes_nothing_from_the_environment_and_refuses_what_claude_refuses(d
     assert "is not there" in (StandIn(desk.folder / "none.json").login_problem({}) or "")
 
 
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("{", ": not JSON: Expecting property name"),
+        (
+            '{"work": [{"walk": 1}]}',
+            ": work[0]: not exactly one known action (known: answer, ",
+        ),
+        ('{"account": 7}', ": account: not a text"),
+        ("[]", " cannot be played: it is no script"),
+        ('{"work": 7}', " cannot be played: it is no script"),
+    ],
+)
+def test_a_script_that_cannot_be_played_is_no_login(desk: Desk, written: str, told: str) -> None:
+    script = desk.folder / "script.json"
+    script.write_text(written)
+    problem = StandIn(script).login_problem({}) or ""
+    assert problem.startswith("the stand-in's script ")
+    assert f"{script}{told}" in problem
+
+
 def test_every_action_that_a_script_may_name_is_played() -> None:
     assert set(PLAYS) == ACTIONS

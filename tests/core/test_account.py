@@ -21,6 +21,7 @@ from colony.core.account import (
     of_account,
     seen_in,
     told,
+    told_of_login,
     used_of,
 )
 from colony.core.endings import Ending
@@ -92,25 +93,11 @@ def test_how_long_it_is_held(parts: list[Used], until: int) -> None:
     assert minutes(only(*reversed(parts))) == until, "the order of the records says nothing"
 
 
-@pytest.mark.parametrize(("tries", "pause"), [(1, 1), (2, 5), (3, 15), (4, 60), (9, 60)])
-def test_an_agent_that_dies_without_a_word_holds_its_account(tries: int, pause: int) -> None:
-    """What is wrong then is wrong for every ticket: the queue is not spent on it."""
-    row = [
-        part(n * 70, n * 70 + 1, Ending.CRASHED, session=f"s-{n}", born=("boot", n + 1))
-        for n in range(tries)
-    ]
-    hold = only(*row)
-    assert (hold.kind, minutes(hold)) == ("agent", (tries - 1) * 70 + 1 + pause)
-    [line] = told(Told(), [hold], T)[1]
-    assert line.startswith("the coding agent ends without a word — starts paused until")
-    assert line.endswith(f"hit it · how: colony sessions s-{tries - 1}")
-
-
-@pytest.mark.parametrize(
-    "more", [{"answered": True, "born": ("boot", 1)}, {"born": ("", 0)}], ids=["answered", "no one"]
-)
-def test_a_death_that_says_nothing_of_the_agent_holds_nothing(more: dict[str, Any]) -> None:
-    assert holds_of([part(0, 1, Ending.CRASHED, **more)], LOGIN) == ()
+def test_a_missing_login_is_told_of_once() -> None:
+    assert told_of_login("", "") == told_of_login("none", "none") == ""
+    begins = "the coding agent is not logged in — nothing is started until it is: none"
+    assert told_of_login("", "none") == told_of_login("other", "none") == begins
+    assert told_of_login("none", "") == "resumed — a login is there"
 
 
 def test_sessions_that_ran_beside_it_are_one_try() -> None:

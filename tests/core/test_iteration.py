@@ -124,6 +124,7 @@ def test_quota_and_the_days_money_come_first() -> None:
         ({"at_ms": AT_MS + 1}, False),
         ({"quota": Quota(holds=(replace(HELD, model="opus"),))}, False),
         ({"quota": Quota(gauge=READ)}, False),
+        ({"quota": Quota(gauge=READ).without_login("claude has no login")}, True),
     ],
 )
 def test_while_the_account_is_held_only_what_happens_is_said(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from colony.core.codec import from_json, to_json
 from colony.core.endings import Ending, Exit
-from colony.core.outbox import Effect
+from colony.core.outbox import Closing, Effect, no_report
 from colony.core.session import (
     CHECK_BACKOFF_MS,
     Compose,
@@ -22,6 +23,7 @@ from colony.core.session import (
     Parked,
     ParkFacts,
     PartFacts,
+    ProcessFacts,
     ReportFacts,
     Rest,
     Runner,
@@ -261,6 +263,34 @@ def test_a_report_that_came_with_the_last_cent_is_checked() -> None:
 def test_a_session_that_had_nothing_to_begin_with_says_so() -> None:
     assert why_no_report(on_a_budget(left=0)) is Ending.OUT_OF_BUDGET
     assert why_no_report(on_a_budget()) is Ending.CRASHED
+
+
+def died(*, elsewhere: bool, **more: Any) -> Facts:
+    """Its worker died before it answered; `more` of its last part."""
+    dead = replace(part(1, "work", Ending.CRASHED), process=ProcessFacts(7, 8, "boot"))
+    parts = (dead, replace(dead, number=2, **more))
+    return replace(LEASED, parts=parts, agent_died=elsewhere)
+
+
+@pytest.mark.parametrize(
+    ("facts", "why"),
+    [
+        (died(elsewhere=True), Ending.NO_AGENT),
+        (died(elsewhere=False), Ending.CRASHED),
+        (died(elsewhere=True, answered=True), Ending.CRASHED),
+        (died(elsewhere=True, models=("sonnet",)), Ending.CRASHED),
+        (died(elsewhere=True, cost_known=True), Ending.CRASHED),
+        (died(elsewhere=True, process=None), Ending.CRASHED),
+        (died(elsewhere=True, ended=Ending.OUT_OF_STEPS), Ending.OUT_OF_STEPS),
+    ],
+)
+def test_an_agent_that_died_elsewhere_too_is_no_fault_of_the_ticket(
+    facts: Facts, why: Ending
+) -> None:
+    assert why_no_report(facts) is why
+    closing = Closing(facts.ticket, "", "progress", "s-1", "here", progress=False, in_vain=9)
+    asked = any(each.kind == "create" for each in no_report(closing, why))
+    assert asked is (why is not Ending.NO_AGENT)
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,8 @@ DENIALS_MAX: Final = 100
 ENTRIES_MAX: Final = 200
 """Models and cleanup lines of a part, each."""
 READINGS_MAX: Final = 20
+SAID_MAX: Final = 200
+"""Characters of why a part ended."""
 ENTRY_MAX: Final = 300
 """Characters of one of them."""
 
@@ -77,6 +79,8 @@ class Ended:
     peak_bytes: int = 0
     """Most memory that it held; 0: not known."""
     counted_by: str = ""
+    said: str = ""
+    """Why, in its agent's own words, without secrets."""
 
 
 def part_ended(facts: Facts, number: int, end: Ended) -> Facts:
@@ -114,6 +118,7 @@ def part_ended(facts: Facts, number: int, end: Ended) -> Facts:
             answered=part.answered or bool(turn.models),
             peak_bytes=end.peak_bytes,
             counted_by=end.counted_by,
+            said=clip(end.said, SAID_MAX),
         ),
     )
 

@@ -205,6 +205,26 @@ class PartFacts:
     """Most memory that it held; 0: not known."""
     counted_by: str = ""
     """Who counted that: its control group, or whoever looked now and then."""
+    said: str = ""
+    """Why it ended so, in its agent's own words, without secrets; empty: it said nothing."""
+
+    @property
+    def wordless(self) -> bool:
+        """Its process was there and died before a model, or its own program's result, said
+        anything."""
+        spoke = self.answered or bool(self.models) or self.cost_known
+        return self.ended is Ending.CRASHED and self.process is not None and not spoke
+
+    @property
+    def how(self) -> str:
+        """How it ended, and why as far as that is known: `crashed: no such option`."""
+        if self.ended is None:
+            return "not ended"
+        why = self.said
+        if not why and self.ended is Ending.CRASHED:
+            why = f"exit status {self.exit_code}" if self.exit_code else ""
+            why = f"signal {self.exit_signal}" if self.exit_signal else why
+        return f"{self.ended}: {why}" if why else str(self.ended)
 
     @property
     def folder(self) -> str:
@@ -276,6 +296,9 @@ class Facts:
     """The ticket's last event that the brief holds."""
     strangers: bool = False
     """The brief held words of somebody who may not order work."""
+    agent_died: bool = False
+    """When it began, its agent had died on another ticket, and had not answered since: where it
+    dies again, that is no attempt at this ticket."""
     earlier: str = ""
     """The session whose run folder the brief tells of: an attempt before this one, at this host."""
     lease: LeaseFacts | None = None

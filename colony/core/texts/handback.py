@@ -26,6 +26,7 @@ REASONS: Final[dict[Ending, str]] = {
     Ending.MODEL: "the chosen model is not available",
     Ending.NO_BOX: "the work could not be closed off from the computer",
     Ending.NO_ROOM: "the computer has no room for the work",
+    Ending.NO_AGENT: "the coding agent does not run on its computer at the moment",
     Ending.DISK: "the computer's disk is full",
     Ending.STOPPED: "it was stopped",
     Ending.KILLED: "it was ended from outside",

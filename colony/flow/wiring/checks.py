@@ -121,6 +121,8 @@ def _account(asked: Asked) -> Iterator[Reason]:
     why = standing.against(seat)
     if why is not None:
         yield Reason(*why, against=True, remedy=_by_hand(asked, why[0]))
+    elif rests := quota.rests(asked.ref, standing.now_ms):
+        yield Reason(*rests, against=True, remedy=_by_hand(asked, rests[0]))
     elif quota.needed_by(seat):
         yield Reason("account", "nothing holds its account", against=False)
 
