@@ -117,7 +117,9 @@ def _go_on(outfit: Outfit, order: Order, folder: RunFolder) -> Ended:
         posts = ", and posts its outcome" if facts.post or order.post else ""
         text = f"— {order.ref} goes on with session {facts.session} ({phase_of(facts)}){posts}"
         outfit.emit(Line("work.again", text, str(order.ref), facts.session))
-        session, step = work.go_on(bench, facts, post=order.post)
+        # The loop names the ports: it has asked the account, and would again.
+        wanted = order.ports is None
+        session, step = work.go_on(bench, facts, post=order.post, wanted=wanted)
         return ended(session.facts, step, "work")
 
 

@@ -43,7 +43,7 @@ from colony.core.session import (
     phase_of,
     why_no_report,
 )
-from colony.core.session.changes import READINGS_MAX, answered, on_account
+from colony.core.session.changes import READINGS_MAX, answered, go_on_now, on_account
 from colony.core.ticket import Ref
 from colony.core.turn import Reading, Turn
 
@@ -372,3 +372,14 @@ def test_an_answer_is_read_once_more_whatever_died_before() -> None:
     assert next_step(replace(WORKED, deaths=allowed + 2), NOW) == Compose(Occasion.NO_REPORT)
     silent = replace(LEASED, parts=(part(1, "work", Ending.NO_REPORT),), deaths=allowed + 1)
     assert next_step(silent, NOW) == Compose(Occasion.NO_REPORT)
+
+
+def test_who_takes_it_up_for_a_try_leaves_no_wish_behind(facts: Facts) -> None:
+    """Where it then dies, its account is asked again; what a person wanted stays wanted."""
+    park = ParkFacts(1, "limit", 2, NOW + 3_600_000, NOW + 7_200_000, "text", told=True)
+    parked = park_changed(facts, park)
+    tried = go_on_now(parked, NOW, wanted=False)
+    assert tried.parks == (replace(park, resume_ms=NOW),)
+    wanted = go_on_now(tried, NOW + 1)
+    assert wanted.parks == (replace(park, resume_ms=NOW, wanted=True),)
+    assert go_on_now(wanted, NOW + 2, wanted=False) == wanted

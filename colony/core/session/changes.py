@@ -129,13 +129,14 @@ def park_changed(facts: Facts, park: ParkFacts) -> Facts:
     return replace(facts, parks=(*earlier, park), asked=None if park.told else facts.asked)
 
 
-def go_on_now(facts: Facts, now_ms: int) -> Facts:
-    """A person wants a parked session to go on, whatever its time."""
+def go_on_now(facts: Facts, now_ms: int, *, wanted: bool = True) -> Facts:
+    """A parked session goes on, whatever its time. `wanted`: by a person's word, which holds until
+    it does; who takes it up for the account's sake asks the account again where that failed."""
     park = facts.parked
     if park is None:
         return replace(facts, asked=None)
     resume_ms = min(park.resume_ms, now_ms)
-    return park_changed(facts, replace(park, resume_ms=resume_ms, wanted=True))
+    return park_changed(facts, replace(park, resume_ms=resume_ms, wanted=wanted or park.wanted))
 
 
 def taken_up(facts: Facts) -> Facts:
