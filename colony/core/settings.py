@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -49,7 +48,7 @@ def _or_empty(text: str) -> str:
 
 def _count(least: int, most: int) -> Kind:
     def read(text: str) -> int:
-        if re.fullmatch(r"[+-]?[0-9]{1,15}", text, re.ASCII) is None:
+        if re.fullmatch(r"[+-]?[0-9]{1,50}", text, re.ASCII) is None:
             raise ValueError("must be a whole number")
         if int(text) < least:
             raise ValueError(f"must be {least} or more")
@@ -61,13 +60,11 @@ def _count(least: int, most: int) -> Kind:
 
 
 def _dollars(text: str) -> float:
-    try:
-        value = float(text) if text.isascii() else math.nan
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value) or value <= 0:
-        raise ValueError("must be a number of dollars above 0")
-    return value
+    """`20` or `7.50`, or less than a cent."""
+    found = re.fullmatch(r"[0-9]{1,7}(?:\.[0-9]{1,9})?", text, re.ASCII)
+    if not found or not float(text):
+        raise ValueError(_NO_DOLLARS)
+    return float(text)
 
 
 def _cents(text: str) -> int:
@@ -75,8 +72,11 @@ def _cents(text: str) -> int:
     found = re.fullmatch(r"([0-9]{1,7})(?:\.([0-9]{1,2}))?", text, re.ASCII)
     cents = int(found[1]) * 100 + int((found[2] or "").ljust(2, "0")) if found else 0
     if not cents:
-        raise ValueError("must be dollars above 0 such as 20 or 7.50")
+        raise ValueError(_NO_DOLLARS)
     return cents
+
+
+_NO_DOLLARS: Final = "must be dollars such as 20 or 7.50, above 0 and below 10000000"
 
 
 def _one_of(*words: str) -> Kind:

@@ -151,7 +151,7 @@ def spent(stage: Stage, days_ago: int = 0) -> None:
 def test_a_day_that_has_cost_enough(stage: Stage, limit: str, reached: bool) -> None:
     spent(stage)
     words = ("--max-cost-per-day", limit)
-    told = f"$0.03 of ${limit} today"
+    told = f"spent $0.03 of ${limit} today"
     lines = ran(stage, *words)
     [line] = [each for each in lines if each["kind"] == "iter"]
     assert told in line["text"]

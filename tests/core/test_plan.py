@@ -149,7 +149,7 @@ def test_starts_are_by_priority_then_age_on_the_lowest_ports() -> None:
          "5 h 75% ≥ reserve 70% until 2001-09-09 01:47 UTC"),
         ({"quota": account(stale=True)}, "quota", "the quota is read first"),
         ({"quota": Quota(spent=Spent(20.1, 20.0, NOW + 60_000))}, "day",
-         "$20.10 of $20.00 today until 2001-09-09 01:47 UTC"),
+         "spent $20.10 of $20.00 today until 2001-09-09 01:47 UTC"),
         ({"quota": held(NOW), "kept": (session("running", 1, "till"),)}, "tries",
          f"{S1} tries first: usage limit reached before"),
         ({"kept": (session("left", 2, due_ms=NOW + 1),)}, "folder",

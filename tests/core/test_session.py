@@ -374,10 +374,10 @@ def test_an_answer_is_read_once_more_whatever_died_before() -> None:
     assert next_step(silent, NOW) == Compose(Occasion.NO_REPORT)
 
 
-def test_who_takes_it_up_for_a_try_leaves_no_wish_behind(facts: Facts) -> None:
+def test_who_takes_it_up_for_a_try_leaves_no_wish_behind() -> None:
     """Where it then dies, its account is asked again; what a person wanted stays wanted."""
     park = ParkFacts(1, "limit", 2, NOW + 3_600_000, NOW + 7_200_000, "text", told=True)
-    parked = park_changed(facts, park)
+    parked = replace(REPORTED, parks=(park,))
     tried = go_on_now(parked, NOW, wanted=False)
     assert tried.parks == (replace(park, resume_ms=NOW),)
     wanted = go_on_now(tried, NOW + 1)
