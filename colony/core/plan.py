@@ -44,7 +44,7 @@ class Kept:
     ports: Range
     state: KeptState
     due_ms: int = 0
-    """When it may be taken up: the end of its pause, or of the back-off after a failed try."""
+    """When it may be taken up: the end of its pause."""
     why: str = ""
     """Why it waits, for a person."""
     posts: bool = False
@@ -61,6 +61,10 @@ class Kept:
     """Of one that runs: its account is known to have answered it."""
     asked_ms: int | None = None
     """Of one that runs and was not answered: since when it asks; None: it is only beginning."""
+    again_ms: int = 0
+    """After a try that failed it is not tried before, whatever its ticket or its account shows."""
+    stood: str = ""
+    """Where it stands on disk, for telling whether a try brings it on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,6 +274,8 @@ class _Hands:
     def _against(self, one: Kept, *, lost: bool) -> tuple[str, str] | None:
         """Why a session does not go on now. One that has lost its ticket only has to find out."""
         seat = self._seat(one)
+        if self._now_ms < one.again_ms:
+            return "backoff", one.why or f"until {utc(one.again_ms)}"
         by_account = one.awaits and self._quota.needed_by(seat)
         if self._now_ms < one.due_ms and not lost and not by_account:
             code = "parked" if one.state == "parked" else "backoff"

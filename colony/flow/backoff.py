@@ -22,8 +22,6 @@ class BackOff:
         self._refused: dict[Ref, tuple[int, Refusal]] = {}
         self.tries: dict[str, Tries] = {}
         """By session."""
-        self._parks: dict[str, int] = {}
-        """By session: the pause in which its last process left it."""
 
     @property
     def refusals(self) -> dict[Ref, Refusal]:
@@ -32,10 +30,12 @@ class BackOff:
     def keep(self, sessions: Collection[str]) -> None:
         """Only these sessions have not ended."""
         self.tries = {name: each for name, each in self.tries.items() if name in sessions}
-        self._parks = {name: each for name, each in self._parks.items() if name in sessions}
 
-    def remember(self, member: Member, told: Closing, now_ms: int) -> None:
-        """What has not ended is tried again later, each time after a longer pause."""
+    def remember(
+        self, member: Member, told: Closing, now_ms: int, *, ordered: bool = False
+    ) -> None:
+        """What has not ended is tried again later, each time after a longer pause. `ordered`: what
+        a person wants of it is still to be done."""
         self._refused = {
             ref: (count, each)
             for ref, (count, each) in self._refused.items()
@@ -46,15 +46,8 @@ class BackOff:
             until_ms = now_ms + REFUSED_MS[min(count, len(REFUSED_MS)) - 1]
             self._refused[member.ref] = (count, Refusal(until_ms, told.refused))
         elif told.stood:
-            self._failed(member.session, told.stood, now_ms)
-        elif told.park and self._parks.get(member.session) == told.park:
-            # Taken up, and still in the same pause: it could not even be begun.
-            self._failed(member.session, f"pause {told.park}", now_ms)
-        elif told.park:
+            before = self.tries.get(member.session)
+            count = before.count + 1 if before is not None and before.stood == told.stood else 1
+            self.tries[member.session] = Tries(count, told.stood, now_ms, ordered)
+        elif told.no_room is None:
             self.tries.pop(member.session, None)
-        self._parks[member.session] = told.park
-
-    def _failed(self, session: str, stood: str, now_ms: int) -> None:
-        before = self.tries.get(session)
-        count = before.count + 1 if before is not None and before.stood == stood else 1
-        self.tries[session] = Tries(count, stood, now_ms)

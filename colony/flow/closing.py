@@ -19,15 +19,13 @@ from colony.host.journal import Garbage, RunFolder
 
 @dataclass(frozen=True, slots=True)
 class Closing:
-    """`refused`: no session was begun, and why. `stood`: where one that has neither ended nor been
-    parked stands; empty for all others. `no_room`: it did not fit, which says nothing of it, so
-    that both are empty."""
+    """`refused`: no session was begun, and why. `stood`: where one stands that this process has
+    neither ended nor parked; empty for all others. `no_room`: it did not fit, which says nothing of
+    it, so that both are empty."""
 
     line: Line
     refused: str = ""
     stood: str = ""
-    park: int = 0
-    """Where it is parked: the number of its pause."""
     no_room: Full | None = None
 
 
@@ -38,7 +36,6 @@ def closing_of(runs: Path, gone: Gone) -> Closing:
     if not isinstance(facts, Facts):
         return _not_begun(gone, facts)
     how, stood = _how(facts, gone)
-    park = len(facts.parks) if facts.outcome is None and facts.parked is not None else 0
     worker, checked = facts.cost_of("work", "finalize", "fix"), facts.cost_of("check")
     known = all(part.cost_known for part in facts.parts)
     least = "" if known else "at least "
@@ -56,27 +53,32 @@ def closing_of(runs: Path, gone: Gone) -> Closing:
         "costKnown": known,
     }
     full = Full.of(_why(gone)) if stood else None
-    return Closing(_line(gone, text, told), stood="" if full else stood, park=park, no_room=full)
+    return Closing(_line(gone, text, told), stood="" if full else stood, no_room=full)
 
 
 def _how(facts: Facts, gone: Gone) -> tuple[str, str]:
     if facts.outcome is not None:
         why = f" ({why_no_result(facts)})" if _brought_nothing(facts) else ""
         return f"{facts.outcome}{why}", ""
-    park = facts.parked
+    park, stood = facts.parked, stood_at(facts)
     if park is not None:
         until = "" if park.reason in ("stop", "asked") else f" until {utc(park.resume_ms)}"
-        return f"parked{until}: {PARKED[park.reason]}", ""
+        how = f"parked{until}: {PARKED[park.reason]}"
+        # The pause that it was taken up from: this process has not brought it on.
+        return (f"{_left(gone)}, still {how}", stood) if gone.member.stood == stood else (how, "")
     if facts.occasion is None and isinstance(next_step(facts, 0), Rest):
         return "its result is kept, not posted", ""
+    return f"{_left(gone)}, to be taken up", stood
+
+
+def _left(gone: Gone) -> str:
     exit_ = gone.exit
-    how = "its process ended"
     if exit_ is not None and exit_.signal is not None:
-        how = f"its process was killed by signal {exit_.signal}"
-    elif exit_ is not None and exit_.code:
+        return f"its process was killed by signal {exit_.signal}"
+    if exit_ is not None and exit_.code:
         words = f": {clip(gone.last_words, 200)}" if gone.last_words else ""
-        how = f"its process ended with status {exit_.code}{words}"
-    return f"{how}, to be taken up", stood_at(facts)
+        return f"its process ended with status {exit_.code}{words}"
+    return "its process ended"
 
 
 def _brought_nothing(facts: Facts) -> bool:

@@ -285,6 +285,9 @@ def test_when_it_stops_nothing_is_done() -> None:
         (session("parked", due_ms=NOW + 1), {}, "parked"),
         (session("left", due_ms=NOW + 1), {}, "backoff"),
         (session("left", due_ms=NOW + 1, posts=True), {}, "backoff"),
+        (session("left", again_ms=NOW + 1), {}, "backoff"),
+        (session("parked", again_ms=NOW + 1, awaits=True), {}, "backoff"),
+        (session("parked", again_ms=NOW + 1, wanted=True), {}, "backoff"),
         (session("left"), {"paused": frozenset({"shop"})}, "paused"),
         (session("left"), {"quota": held(NOW + 1)}, "held"),
         (session("left"), {"quota": account(stale=True)}, "quota"),
@@ -308,7 +311,7 @@ def test_why_a_session_does_not_go_on(one: Kept, facts: dict[str, Any], code: st
 
 @pytest.mark.parametrize("state", ["parked", "left"])
 def test_a_session_goes_on_at_the_very_moment_it_is_due(state: Any) -> None:
-    assert planned(leased(), kept=(session(state, due_ms=NOW),)) == (
+    assert planned(leased(), kept=(session(state, due_ms=NOW, again_ms=NOW),)) == (
         Resume(S1, Ref("shop", 1), (8700, 8709)),
     )
 
@@ -355,6 +358,8 @@ def test_a_parked_session_that_lost_its_ticket_ends_at_once(
     one = session("parked", due_ms=NOW + 1, checks=checks)
     [action, *_] = planned(row, kept=(one,))
     assert (action == Resume(S1, Ref("shop", 1), None)) is ends
+    [action, *_] = planned(row, kept=(replace(one, again_ms=NOW + 1),))
+    assert isinstance(action, Wait), "it could not find out, a moment ago"
 
 
 def test_a_resume_is_not_held_against_needs() -> None:
