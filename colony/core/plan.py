@@ -294,7 +294,8 @@ class _Hands:
         why = None if one.wanted else self._first(seat)
         if why is not None:
             return Wait(one.ref, *why, one.session)
-        self._take(one.folder, ports, replace(one, state="running", seat=seat, asked_ms=None))
+        begins = replace(one, state="running", seat=seat, answered=False, asked_ms=None)
+        self._take(one.folder, ports, begins)
         return Resume(one.session, one.ref, ports)
 
     def starts(self, found: Next) -> Iterator[Start | Wait]:

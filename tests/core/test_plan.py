@@ -417,6 +417,12 @@ def test_what_was_parked_goes_before_what_is_new_and_goes_alone() -> None:
     ]
 
 
+def test_one_that_is_taken_up_tries_whatever_it_was_told_before() -> None:
+    one = session("parked", answered=True)
+    actions = planned(leased(), make_ticket(1, "till"), kept=(one,), quota=held(NOW - 1))
+    assert [type(each) for each in actions] == [Resume, Wait]
+
+
 def test_what_its_account_parked_goes_on_as_soon_as_that_is_free() -> None:
     one = session("parked", awaits=True, due_ms=NOW + 9 * MINUTE)
     assert planned(leased(), kept=(one,), quota=account()) == (
