@@ -120,3 +120,23 @@ def test_a_run_folder_that_holds_another_report_is_not_believed(built: Shop) -> 
     built.put(replace(facts, report=replace(facts.report, sha256=sha256)))
     deploy(built)
     assert "The gate opens again." in lives(built)[0]
+
+
+def test_a_row_that_holds_another_report_is_not_told(built: Shop) -> None:
+    """Another host has the row alone; the ticket names the hash of the report that was posted."""
+    [session] = built.sessions
+    facts = built.facts(session)
+    assert facts.report is not None
+    row = built.colony.session(session)
+    assert isinstance(row.report, dict)
+    built.colony.put_session(replace(row, report=row.report | {"result": "The gate shuts."}))
+    elsewhere = replace(gate(built, built.colony), runs=built.folder / "elsewhere")
+    with pytest.raises(Refused) as refused:
+        list(tell_deployed(elsewhere, SHOP))
+    posted = facts.report.sha256[:12]
+    assert refused.value.line.startswith(f"shop#1: the report of session {session} cannot be had: ")
+    assert refused.value.line.endswith(f", posted {posted})")
+    assert (built.state, lives(built)) == ("progress", [])
+    built.colony.put_session(row)
+    assert [each.kind for each in tell_deployed(elsewhere, SHOP)][-1] == "deployed"
+    assert "The gate opens again." in lives(built)[0]
