@@ -93,7 +93,7 @@ def _move(gate: Gate, history: History, session: str, *, told: bool) -> Iterator
     `told`: the comment was written just now, so that a move in between is worth a line.
     """
     ref = history.ticket.ref
-    while gate_of(history) == Live(session, unmoved=True):
+    while (found := gate_of(history)) == Live(session, unmoved=True):
         guard = Guard(event=history.ticket.last_event)
         key = f"{session}:deployed:state"
         answer = gate.tracker.move(ref, "review", key=key, text=moved.to_try(), guard=guard)
@@ -102,7 +102,10 @@ def _move(gate: Gate, history: History, session: str, *, told: bool) -> Iterator
             return
         history = gate.tracker.ticket(ref)
         told = True
-    if told:
+    if told and isinstance(found, Live) and found.handed:
+        # Another deploy of the same result was quicker.
+        yield Line("have", f"{ref} moved to review", str(ref), session)
+    elif told:
         text = f"{ref} not moved to review — the ticket is {history.ticket.state} now"
         yield Line("post.refused", text, str(ref), session)
 

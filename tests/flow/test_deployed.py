@@ -10,6 +10,7 @@ from shop import SHOP, TTL_MS, Shop, schema_of
 
 from colony.core.lines import Line
 from colony.core.texts import lease as lease_texts
+from colony.core.ticket import Me
 from colony.errors import NoAnswer, Refused
 from colony.flow.deploy import Gate, tell_deployed
 from colony.tracker.protocol import Tracker
@@ -85,6 +86,29 @@ def test_two_at_once_say_it_once(built: Shop) -> None:
     assert [each.kind for each in others] == ["posted", "posted", "deployed"]
     assert [each.kind for each in lines] == ["have", "deployed"]
     assert (built.state, len(lives(built))) == ("review", 1)
+
+
+@pytest.mark.parametrize("meanwhile", ["", "done"])
+def test_who_is_second_to_move_it_has_it(built: Shop, meanwhile: Any) -> None:
+    """Another host, with a token of its own, finds the comment there and is quicker to move."""
+    elm = built.tracker(Me("elm", "", machine=True, owner=False))
+
+    def other() -> None:
+        lines = tell_deployed(gate(built, elm), SHOP)
+        assert [each.kind for each in lines] == ["have", "posted", "deployed"]
+        if meanwhile:
+            built.moves(meanwhile)
+
+    lines = deploy(built, at("before", 2, other))
+    assert [each.kind for each in lines] == ["posted", "have", "deployed"]
+    assert lines[1].text == "shop#1 moved to review"
+    assert (built.state, len(lives(built))) == (meanwhile or "review", 1)
+
+
+@pytest.mark.parametrize("state", ["review", "open"])
+def test_a_person_who_moves_it_meanwhile_is_no_deploy(built: Shop, state: Any) -> None:
+    lines = deploy(built, at("before", 2, lambda: built.moves(state)))
+    assert [each.kind for each in lines] == ["posted", "post.refused", "deployed"]
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
