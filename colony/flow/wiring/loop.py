@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -15,7 +16,9 @@ from colony.core.ports import Range
 from colony.core.project import Project
 from colony.core.settings import BY_NAME
 from colony.flow.bench import Emit
+from colony.flow.host_news import HostNews, Teller
 from colony.flow.observe import Viewpoint
+from colony.flow.room import Admission
 from colony.flow.run import LoopBench, LoopSettings
 from colony.flow.supervise import Command
 from colony.flow.wiring.account import account_settings
@@ -28,6 +31,7 @@ from colony.host.notify import notifier_of
 from colony.host.ports import busy_ports
 from colony.host.registry import folders_of, is_on
 from colony.host.signals import LoopSignals
+from colony.host.threads import SYSTEM
 from colony.tracker.protocol import Tracker
 
 ROOT: Final = Path(colony.__file__).resolve().parents[1]
@@ -44,6 +48,7 @@ def loop_bench(
     emit: Emit,
     read_again: Callable[[], LoopSettings],
 ) -> LoopBench:
+    admission = admission_of(settings, environ, emit)
     return LoopBench(
         tracker=tracker,
         runs=settings.place.runs_dir,
@@ -55,8 +60,14 @@ def loop_bench(
         emit=emit,
         read_again=read_again,
         busy_ranges=busy_ranges,
-        admission=admission_of(settings, environ, emit),
+        admission=admission,
+        news=HostNews(_teller(settings, tracker, admission)),
     )
+
+
+def _teller(settings: Settings, tracker: Tracker, admission: Admission) -> Teller:
+    read = partial(admission.read, "") if settings.guard.on else lambda: None
+    return Teller(settings.place.host, tracker, SystemClock(), SYSTEM, read)
 
 
 def loop_settings(settings: Settings, view: Viewpoint, environ: Mapping[str, str]) -> LoopSettings:
