@@ -30,6 +30,7 @@ OTHER = "s-20260131T1819-def456"
 LINES = jsonschema.Draft202012Validator(
     json.loads((ROOT / "templates/lines.schema.json").read_text())
 )
+MACHINE = re.compile(r"INSERT INTO \"users\" VALUES\('u\d+','colony',1,")
 START_MS = 1_790_000_000_000
 
 
@@ -112,11 +113,12 @@ class Stage(Colony):
 
     def store(self) -> list[str]:
         """Everything that the tracker holds, but for its memory of what it has answered, and for
-        what sessions and hosts tell of themselves."""
+        what sessions and hosts tell of themselves, and as whom they do."""
         with closing(sqlite3.connect(f"file:{self.database}?mode=ro", uri=True)) as opened:
             rows = opened.iterdump()
             news = tuple(f'INSERT INTO "{name}"' for name in ("answers", "sessions", "hosts"))
-            return [row for row in rows if not row.startswith(news)]
+            told = [row for row in rows if not row.startswith(news)]
+            return [row for row in told if not MACHINE.match(row)]
 
     @property
     def runs(self) -> list[Path]:

@@ -43,18 +43,21 @@ def test_twenty_tickets_and_a_loop_that_is_killed(tmp_path: Path, whom: str) -> 
     end = time.monotonic() + WITHIN_S
     # Each kill costs a session at most one of its tries; there are enough for this test.
     words = ["--parallel", "2", "--crash-resumes", "50", "--max-starts-per-hour", "0"]
-    while len(posted(stage)) < len(PROJECTS) * TICKETS:
+    done, patience = 0, 1.0
+    while done < len(PROJECTS) * TICKETS:
         assert time.monotonic() < end, posted(stage)
         if whom == "loop":
             process = stage.start("run", *words, "--interval", "1")
-            time.sleep(dice.uniform(1.0, 3.0))
+            time.sleep(dice.uniform(1.0, 3.0) * patience)
             process.send_signal(signal.SIGKILL)
             process.communicate()
         else:
             with loop(stage, *words):
-                time.sleep(dice.uniform(1.0, 3.0))
-    done = stage("run", "--once", *words)
-    assert done.code == 0
+                time.sleep(dice.uniform(1.0, 3.0) * patience)
+        # On a busy machine nothing is begun within so short a life.
+        before, done = done, len(posted(stage))
+        patience = patience * 1.25 if done == before else 1.0
+    assert stage("run", "--once", *words).code == 0
     check(stage)
 
 

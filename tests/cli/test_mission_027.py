@@ -465,7 +465,7 @@ def test_mission_027_a_row_that_holds_no_report_of_this_session(
     before = built.store()
     done = built("deployed", "site", "1", **elsewhere(built, tmp_path))
     assert done.code == 3
-    assert f"cannot be had: session: is '{OTHER}'" in done.lines[-1]
+    assert "cannot be had: the tracker's row holds another one (sha256 " in done.lines[-1]
     assert built.store() == before
 
 
