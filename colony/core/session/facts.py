@@ -13,6 +13,7 @@ from colony.core.money import nanos_of, usd_of
 from colony.core.outbox import Effect
 from colony.core.texts.lease import ParkReason
 from colony.core.ticket import Ref
+from colony.core.tree_facts import NOTHING_YET, TreeFacts, TreeSetup
 from colony.core.turn import Reading, Usage
 
 VERSION: Final = 1
@@ -107,6 +108,8 @@ class Setup:
     """Times that the session is taken up again after a process of it died."""
     memory_mb: int = 1024
     """MiB that the session is expected to hold."""
+    tree: TreeSetup | None = None
+    """None: it works in the dev folder itself."""
 
     def worker_limit_usd(self, spent_usd: float) -> float | None:
         """What a part of the worker may cost, once the session has cost so much. None: no limit;
@@ -278,6 +281,7 @@ class Facts:
     outbox: tuple[Effect, ...] = ()
     outcome: Outcome | None = None
     ended_ms: int | None = None
+    tree: TreeFacts = NOTHING_YET
 
     @property
     def parked(self) -> ParkFacts | None:
