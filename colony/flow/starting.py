@@ -16,7 +16,7 @@ from colony.core.lines import Line
 from colony.core.ports import Range
 from colony.core.session import Facts, phase_of
 from colony.core.ticket import Ref
-from colony.errors import Busy, Refused
+from colony.errors import Busy, ColonyError, Refused
 from colony.flow import runs, work
 from colony.flow.advance import Session
 from colony.flow.bench import Bench
@@ -159,7 +159,7 @@ def _with_tree(outfit: Outfit, facts: Facts, folder: RunFolder) -> None:
     try:
         start = Start(tree.branch, tree.into, tree.base)
         outfit.trees.make(tree.name, Path(tree.repository), start)
-    except (Refused, Busy):
+    except ColonyError:
         folder.discard()
         raise
 

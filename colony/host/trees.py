@@ -19,13 +19,13 @@ from typing import Final
 from colony.core.lines import Json
 from colony.core.strict_json import Problems, load_json
 from colony.core.trees import OURS, TreeSeen, kept_because, ref_of
-from colony.errors import Busy, ColonyError, Refused
+from colony.errors import ColonyError, Refused
 from colony.host import merging
 from colony.host.bundles import take_branch, unpack
 from colony.host.clock import Clock
 from colony.host.files import make_folder, read_own, write_own, write_problem
 from colony.host.git import LONG_S, Git
-from colony.host.lock import Lock, lock_file, lock_folder
+from colony.host.lock import Lock, is_locked, lock_file, lock_folder
 from colony.host.merging import Conflicts, Planned
 from colony.host.removal import remove_own
 from colony.host.repository import NONE, Repository, View, borrowed_line, shallow_of
@@ -239,12 +239,8 @@ class Trees:
         return bool(over.run("status", *words, "--no-renames", timeout_s=LONG_S))
 
     def _held(self, path: Path) -> str:
-        try:
-            lock_folder(path, "tree").release()
-        except Busy:
+        if is_locked(path):
             return "a session works in it"
-        except Refused as problem:
-            return problem.line
         return held_by_git(path / ".git")
 
     def _used_ms(self, name: str) -> int:

@@ -8,6 +8,7 @@
 | a refusal writes nothing | test_what_has_no_tree_is_refused_before_the_lease |
 | a re-dispatch finds its tree | test_sent_back_it_goes_on_in_the_same_tree |
 | what stays, and why | test_the_doctor_names_the_trees_that_stay |
+| the brief says where and on which branch | test_a_brief_says_where_and_on_which_branch |
 | `--dry-run` makes nothing | test_a_dry_run_makes_no_tree |
 """
 
@@ -162,3 +163,10 @@ def test_a_dry_run_makes_no_tree(stage: Stage) -> None:
     assert done.code == 0 and str(tree(stage)) in done.out
     assert not tree(stage).exists()
     assert "refs/heads/colony/shop-1" not in git(dev(stage), "for-each-ref")
+
+
+def test_a_brief_says_where_and_on_which_branch(stage: Stage) -> None:
+    done = stage("brief", "shop", "1", "--out", "-")
+    assert done.code == 0, done.err
+    assert f"where you work: `{tree(stage)}`" in done.out
+    assert "Your branch: `colony/shop-1`" in done.out and "cut from `main`" in done.out
