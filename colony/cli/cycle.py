@@ -96,9 +96,11 @@ def choose(context: Context, outfit: Outfit, standing: Standing) -> Ref | None:
     for one, seat in zip(found.eligible, seats, strict=True):
         if seat not in free:
             continue
-        if not folder_taken(outfit.view.registry, outfit.settings.place.home, one.ticket.ref):
+        place = outfit.settings.place
+        taken = folder_taken(outfit.view.registry, place.home, place.runs_dir, one.ticket.ref)
+        if taken is None:
             return one.ticket.ref
-        text = f"{one.ticket.ref} waits: another session works in its folder"
+        text = f"{one.ticket.ref} waits: {taken.text}"
         context.show.line(Line("next.waits", text, str(one.ticket.ref), facts={"code": "busy"}))
     return None
 

@@ -50,6 +50,8 @@ WORK: Final = (
     *FINALIZE,
     "stall_seconds",
     "crash_resumes",
+    "session_memory_max_mb",
+    "session_pids_max",
     "max_starts_per_hour",
     "max_attempts",
     "max_half_done",

@@ -21,8 +21,10 @@ from colony.core.live import is_live
 from colony.errors import Refused
 from colony.flow.run import Loop, LoopSettings
 from colony.flow.supervise import Supervisor
+from colony.flow.wiring import limits
 from colony.flow.wiring.loop import LOCK, command_of, loop_bench, loop_settings
 from colony.flow.wiring.sessions import containment_of
+from colony.host.cgroup import told
 from colony.host.clock import SystemClock
 from colony.host.lock import lock_file
 from colony.host.log_file import LogFile
@@ -118,6 +120,8 @@ def _begin(start: Start, context: Context, emit: Callable[[Line], None]) -> None
     place, run = context.settings.place, context.settings.run
     text = f"host {place.host}, home {place.home}, {run.parallel} at once, every {run.interval} s"
     emit(Line("run", text))
+    # Before its first session: what is started from now on is started from where it is then.
+    emit(Line("run", told(limits.here())))
     for row in listed(start).rows:
         if row.source != "default":
             emit(Line("run", f"{row.setting.variable} {row.setting.shown(row.text)}"))

@@ -15,6 +15,7 @@ from colony.errors import Busy, Refused, Unreachable
 from colony.flow.advance import Stopped
 from colony.flow.following import ShowDoing
 from colony.flow.room import OFF_SAID
+from colony.flow.wiring import limits
 from colony.flow.wiring.sessions import Outfit, containment_of, forms_of
 from colony.flow.work import Kept, KeptBusy, KeptRefused
 from colony.host.signals import StopSignals
@@ -27,9 +28,11 @@ def outfit_of(context: Context, *, warn: bool = True) -> Iterator[Outfit]:
     `warn`: say what the containment does not keep out.
     """
     containment = containment_of(context.settings, context.environ)
+    tier = limits.here()
     with as_colony(context) as tracker, StopSignals() as signals, _live(context) as doing:
-        if warn and containment.warning:
-            context.show.problem(Line("warning", f"— {containment.warning}"))
+        for told in (containment.warning, limits.only_looked_at(context.settings, tier)):
+            if warn and told:
+                context.show.problem(Line("warning", f"— {told}"))
         yield Outfit(
             settings=context.settings,
             environ=context.environ,
@@ -40,6 +43,7 @@ def outfit_of(context: Context, *, warn: bool = True) -> Iterator[Outfit]:
             signals=signals,
             containment=containment,
             forms=forms_of(context.settings),
+            machine=limits.machine_with(tier),
         )
 
 

@@ -19,7 +19,11 @@ Arguments = Annotated[
 
 @verb(app)
 def simulate(context: Context, arguments: Arguments = None) -> None:
-    """Simulate days full of faults: several schedulers, agents, people. Options are its own."""
+    """Simulate days full of faults: several schedulers, agents, people.
+
+    --seeds N days (300) from seed --from N (0) on, --jobs N at once (one for each processor). Or
+    one again with its story: --replay SEED.
+    """
     become(
         context,
         "tests/simulation/__main__.py",

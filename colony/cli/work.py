@@ -47,21 +47,22 @@ def work(
     order = Order(ref_of(project, number), post, ports_of(ports), session_of(session))
     with refusals(context, "work", str(order.ref)), outfit_of(context) as outfit:
         warn_of_guard(context)
+        warn_of_account(context, outfit, order.ref, dry_run=dry_run)
         if dry_run:
             context.show.line(rehearse(outfit, order))
             return 0
-        warn_of_account(context, outfit, order.ref)
         ended = work_on(outfit, order)
         context.show.line(ended.line, "bold")
         return ended.exit_code
 
 
-def warn_of_account(context: Context, outfit: Outfit, ref: Ref) -> None:
+def warn_of_account(context: Context, outfit: Outfit, ref: Ref, *, dry_run: bool) -> None:
     """Whoever starts a session by hand knows why: it is told what the loop would wait for."""
     standing = standing_of(outfit.settings, outfit.view.registry, outfit.environ)
     why = standing.against(standing.quota.seat_of(ref.project))
     if why is not None:
-        text = f"— {why[1]}: the loop would start nothing now; {ref} is started as you asked"
+        done = "would be started all the same" if dry_run else "is started as you asked"
+        text = f"— {why[1]}: the loop would start nothing now; {ref} {done}"
         context.show.problem(Line("warning", text, str(ref)))
 
 

@@ -100,6 +100,10 @@ class WorkSettings:
     stall_seconds: int
     """0: a silent worker is never stopped for it."""
     crash_resumes: int
+    session_memory_max_mb: int
+    """MiB; 0: no limit."""
+    session_pids_max: int
+    """0: no limit."""
     max_starts_per_hour: int
     """0: no limit."""
     max_attempts: int

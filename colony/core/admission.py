@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal, assert_never
 
-from colony.core.guard import MIB, Guard
+from colony.core.guard import Guard
 from colony.core.lines import clip
 from colony.core.session import Facts
 
@@ -102,7 +102,7 @@ class Reserved:
 
 def life_of(facts: Facts) -> Live:
     """A session is as old as its last admission: one that is taken up begins with nothing again."""
-    return Live(max(facts.started_ms, facts.admitted_ms), facts.setup.memory_mb * MIB)
+    return Live(max(facts.started_ms, facts.admitted_ms), facts.setup.memory_expected)
 
 
 def reserved(live: Iterable[Live], now_ms: int, warmup_ms: int) -> Reserved:

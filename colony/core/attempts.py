@@ -25,8 +25,11 @@ from colony.core.ticket import Event
 HOUR_MS: Final = 3_600_000
 GROWTHS_MAX: Final = 2
 """Times that an attempt gets half as many steps more."""
+MEMORY_TIMES_MAX: Final = 4
+"""What an attempt gets of memory at most, of what is set."""
 
 OUT_OF_STEPS: Final = "out of steps"
+OUT_OF_MEMORY: Final = "out of memory"
 DEAD: Final = frozenset({"killed", "crashed"})
 """Words of `core.endings`, as machine lines have them: `next` loads no table of endings."""
 
@@ -41,6 +44,9 @@ class Attempts:
     """Rounds in a row that ended half done."""
     short: int = 0
     """Sessions in a row that brought something and ran out of steps."""
+    starved: int = 0
+    """Sessions that ran out of memory, in a row or not: what the work needs stays what it is,
+    whatever else happens to the ticket. Only `colony-retry` forgets them."""
 
 
 NONE: Final = Attempts()
@@ -51,7 +57,7 @@ def attempts_of(events: Iterable[Event]) -> Attempts:
     found = NONE
     for event in events:
         if event.kind == "state" and event.before == "pending" and event.after != "canceled":
-            found = Attempts(found.starts_ms)
+            found = Attempts(found.starts_ms, starved=found.starved)
         marker = marker_of(event)
         if marker is None:
             continue
@@ -73,7 +79,7 @@ def _after(found: Attempts, marker: Marker) -> Attempts:
             short = found.short + 1 if spent.out_of_steps else 0
             return replace(found, in_vain=0, half_done=found.half_done + 1, short=short)
         case Report():
-            return Attempts(found.starts_ms)
+            return Attempts(found.starts_ms, starved=found.starved)
         case Verdict() | NoVerdict():
             return replace(found, in_vain=0, short=0)
         case _:
@@ -85,6 +91,8 @@ def _run(found: Attempts, run: Run) -> Attempts:
     processes died each time."""
     if run.how == "given back" and run.reason not in DEAD:
         return found
+    if run.reason == OUT_OF_MEMORY:
+        found = replace(found, starved=found.starved + 1)
     if run.spent.progress:
         short = found.short + 1 if run.reason == OUT_OF_STEPS else 0
         return replace(found, in_vain=0, short=short)
@@ -125,3 +133,8 @@ def steps_for(base: int, found: Attempts) -> int:
     for _ in range(min(found.short, GROWTHS_MAX)):
         base = base * 3 // 2
     return base
+
+
+def memory_for(base_mb: int, starved: int) -> int:
+    """Half as much more for each attempt that ran out of memory, at most four times; 0 stays 0."""
+    return min(round(base_mb * 1.5 ** min(starved, 8)), base_mb * MEMORY_TIMES_MAX)

@@ -35,6 +35,7 @@ class Ending(StrEnum):
     MODEL = "model"
     NO_BOX = "no box"
     NO_ROOM = "no room"
+    NO_AGENT = "no agent"
     DISK = "disk"
     STOPPED = "stopped"
     KILLED = "killed"
@@ -61,6 +62,7 @@ BELONGS: Final[dict[Ending, Owner]] = {
     Ending.MODEL: "account",
     Ending.NO_BOX: "host",
     Ending.NO_ROOM: "host",
+    Ending.NO_AGENT: "host",
     Ending.DISK: "host",
     Ending.STOPPED: "ours",
     Ending.KILLED: "ours",
@@ -69,7 +71,7 @@ BELONGS: Final[dict[Ending, Owner]] = {
     Ending.POISONED: "ours",
 }
 
-Cause = Literal["time", "stop", "lease", "stall", "disk"]
+Cause = Literal["time", "stop", "lease", "stall", "disk", "memory"]
 """Why Colony itself ended a part."""
 
 
@@ -86,7 +88,7 @@ class Known:
     """What is known of a part from elsewhere than its stream."""
 
     out_of_memory: bool = False
-    """The kernel ended a process of the part for want of memory."""
+    """The kernel ended the part, or something in it, for want of memory."""
     refused_before: str = ""
     """`refusal_of` the run that this one resumed."""
 
@@ -124,6 +126,21 @@ def refusal_of(turn: Turn) -> str:
     return turn.text if turn.is_error and turn.api_status == 400 else ""
 
 
+def last_words(turn: Turn, ending: Ending, stderr: str) -> str:
+    """What the agent's program itself said of why it ended so; empty where it said nothing.
+
+    Its own error comes first. What stands on its standard error speaks of the end only where no
+    answer of a model was to be had: else it may be any warning.
+    """
+    if turn.has_structured:
+        return ""
+    if turn.is_error and turn.text.strip():
+        return turn.text
+    if ending not in SPOKEN_OF and turn.events:
+        return ""
+    return next((each for each in reversed(stderr.splitlines()) if each.strip()), "")
+
+
 # --- the table -----------------------------------------------------------------------------
 
 BY_CAUSE: Final[dict[Cause, Ending]] = {
@@ -132,6 +149,7 @@ BY_CAUSE: Final[dict[Cause, Ending]] = {
     "lease": Ending.LEASE_LOST,
     "stall": Ending.STALLED,
     "disk": Ending.DISK,
+    "memory": Ending.OUT_OF_MEMORY,
 }
 
 BY_SUBTYPE: Final[dict[str, Ending]] = {
@@ -223,6 +241,11 @@ BY_STDERR: Final[tuple[tuple[str, Ending], ...]] = (
 )
 """Start-up errors. `no box` is the host's word for: an agent cannot be started here as it must
 be, be it the box, an option that the installed program does not know, or a missing program."""
+
+SPOKEN_OF: Final = frozenset(
+    {Ending.CRASHED, Ending.NO_BOX, Ending.LOGIN, Ending.POISONED, Ending.DISK}
+)
+"""Endings whose reason a program tells on its standard error."""
 
 NO_SPACE: Final = (("no space left on device|ENOSPC|EDQUOT", Ending.DISK),)
 

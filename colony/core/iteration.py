@@ -57,7 +57,7 @@ class Iteration:
         return (
             not happened
             and self.full is None
-            and in_force(self.quota.holds, self.at_ms) is not None
+            and bool(self.quota.lacks or in_force(self.quota.holds, self.at_ms))
         )
 
 

@@ -111,15 +111,16 @@ def _by_outcome(facts: Facts, outcome: Outcome) -> tuple[str, str, int]:
         case Outcome.SENT_BACK:
             return "failed", "was sent back: its check failed", 1
         case Outcome.QUESTION:
-            why = "failed its check" if facts.report is not None else f"no result ({_last(facts)})"
+            none = f"no result ({why_no_result(facts)})"
+            why = "failed its check" if facts.report is not None else none
             return "failed", f"{why}, its creator is asked: {_question(facts)}", 1
         case Outcome.NO_VERDICT:
             asked = f"its creator is asked: {_question(facts)}"
             return "controller_failed", f"has a report that nobody could check; {asked}", 1
         case Outcome.NO_REPORT:
-            return "failed", f"is open again: no valid report ({_last(facts)})", 1
+            return "failed", f"is open again: no valid report ({why_no_result(facts)})", 1
         case Outcome.GIVEN_BACK:
-            return "failed", f"is open again: {_last(facts)}", _given_back_code(facts)
+            return "failed", f"is open again: {why_no_result(facts)}", _given_back_code(facts)
         case Outcome.MOVED:
             return _moved(facts)
         case Outcome.LATE:
@@ -146,11 +147,12 @@ def _question(facts: Facts) -> str:
     return str(made[-1]) if made else "no question could be filed"
 
 
-def _last(facts: Facts) -> str:
+def why_no_result(facts: Facts) -> str:
+    """How the work ended that brought no result, in a few words."""
     worked = [part for part in facts.parts if part.kind != "check"]
     if facts.report is not None and not facts.report.valid:
         return f"bad report: {facts.report.problems[0]}"
-    return str(worked[-1].ended) if worked else "nothing was started"
+    return facts.ran_out or worked[-1].how if worked else "nothing was started"
 
 
 def _given_back_code(facts: Facts) -> int:

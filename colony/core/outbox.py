@@ -130,6 +130,9 @@ class Closing:
     round: int = 1
     """Counts the ends of one session: its kept report may be checked again after a question."""
 
+    ran_out: str = ""
+    """How it ran out of memory, in words; empty: it did not."""
+
     @property
     def link(self) -> str:
         return link(self.ticket, self.url)
@@ -239,22 +242,25 @@ def no_report(closing: Closing, ending: Ending) -> tuple[Effect, ...]:
     """The work ended without a report; the one write says why. Where nothing came of it time and
     again, a person is asked."""
     count = closing.in_vain + 1
+    why = handback.REASONS[ending]
+    if ending is Ending.OUT_OF_MEMORY:
+        why = closing.ran_out or why
     if closing.spent_up:
-        text = handback.spent_up(closing.session, closing.host, ending, closing.spent)
-        last = [f"Last time: {handback.REASONS[ending]}."]
+        text = handback.spent_up(closing.session, closing.host, ending, closing.spent, why)
+        last = [f"Last time: {why}."]
         return (_ask_for_more(closing, last), _move(closing, "back:state", "pending", text))
     line = markers.Run(closing.session, "", handback.how_of(ending), ending, closing.spent)
     if in_vain(line) and count >= closing.limits.in_vain:
         name = closing.name("back:question")
-        tried = question_text.Tried(count, handback.REASONS[ending], _cost_so_far(closing))
+        tried = question_text.Tried(count, why, _cost_so_far(closing))
         asked = question_text.in_vain(closing.ticket, closing.link, tried)
-        text = handback.given_up(closing.session, closing.host, ending, closing.spent, count)
+        text = handback.given_up(closing.session, closing.host, ending, closing.spent, count, why)
         source = closing.name(f"colony-attempts:{closing.session}:question")
         return (
             _ask(closing, name, asked, source),
             _move(closing, "back:state", "pending", text),
         )
-    text = handback.given_back(closing.session, closing.host, ending, closing.spent)
+    text = handback.given_back(closing.session, closing.host, ending, closing.spent, why)
     return (_move(closing, "back:state", "open", text),)
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 from colony.core.allowance import NO_SEAT, Quota, Seat
+from colony.core.eligible import Code
 from colony.core.lines import clip
 from colony.core.markers import utc
 from colony.core.opening import closed
@@ -22,6 +23,9 @@ from colony.core.trees import place_of
 
 WHY_MAX: Final = 80
 """Characters of why a start was refused: when it is tried again must fit behind it in a line."""
+
+HELD_BACK: Final[frozenset[Code]] = frozenset({"budget", "starts", "reviews", "asked"})
+"""Rules of a ticket that the loop says as its own: what else keeps one is shown by its state."""
 
 KeptState = Literal["running", "parked", "left", "resting"]
 
@@ -41,7 +45,7 @@ class Kept:
     ports: Range
     state: KeptState
     due_ms: int = 0
-    """When it may be taken up: the end of its pause, or of the back-off after a failed try."""
+    """When it may be taken up: the end of its pause."""
     why: str = ""
     """Why it waits, for a person."""
     posts: bool = False
@@ -58,6 +62,10 @@ class Kept:
     """Of one that runs: its account is known to have answered it."""
     asked_ms: int | None = None
     """Of one that runs and was not answered: since when it asks; None: it is only beginning."""
+    again_ms: int = 0
+    """After a try that failed it is not tried before, whatever its ticket or its account shows."""
+    stood: str = ""
+    """Where it stands on disk, for telling whether a try brings it on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,13 +173,20 @@ def plan(
         return ()
     found = pick(survey)
     hands = _Hands(sessions, quota, room, settings, now_ms)
-    begun = (*hands.resumes(survey), *hands.starts(found))
+    begun = (*hands.resumes(survey), *hands.starts(found), *_held_back(found))
     return (
         *_expired(survey, sessions, room),
         *(Ask(one) for one in found.unready),
         *((Probe(),) if hands.reads else ()),
         *begun,
     )
+
+
+def _held_back(found: Next) -> Iterator[Wait]:
+    """Work that a cap or a question keeps, and that nobody else is on: somebody waits for it."""
+    for one in found.waiting:
+        if one.waits.code in HELD_BACK:
+            yield Wait(one.ticket.ref, one.waits.code, one.waits.reason)
 
 
 def _expired(survey: Survey, sessions: tuple[Kept, ...], room: Room) -> Iterator[Expire]:
@@ -217,7 +232,7 @@ def tries_first(quota: Quota, seat: Seat, sessions: Iterable[Kept]) -> tuple[str
         for one in asking:
             late = one.asked_ms is None or one.asked_ms >= hold.failed_ms
             other = _seat_of(one, quota)
-            if late and quota.needed_by(other) and hold.covers(other.model):
+            if late and quota.is_on(hold, other):
                 return "tries", f"{one.session or one.ref} tries first: {hold.why} before"
     return None
 
@@ -266,6 +281,8 @@ class _Hands:
     def _against(self, one: Kept, *, lost: bool) -> tuple[str, str] | None:
         """Why a session does not go on now. One that has lost its ticket only has to find out."""
         seat = self._seat(one)
+        if self._now_ms < one.again_ms:
+            return "backoff", one.why or f"until {utc(one.again_ms)}"
         by_account = one.awaits and self._quota.needed_by(seat)
         if self._now_ms < one.due_ms and not lost and not by_account:
             code = "parked" if one.state == "parked" else "backoff"
@@ -284,7 +301,8 @@ class _Hands:
         why = None if one.wanted else self._first(seat)
         if why is not None:
             return Wait(one.ref, *why, one.session)
-        self._take(one.folder, ports, replace(one, state="running", seat=seat, asked_ms=None))
+        begins = replace(one, state="running", seat=seat, answered=False, asked_ms=None)
+        self._take(one.folder, ports, begins)
         return Resume(one.session, one.ref, ports)
 
     def starts(self, found: Next) -> Iterator[Start | Wait]:
@@ -322,6 +340,7 @@ class _Hands:
         if refused is not None and self._now_ms < refused.until_ms:
             return "refused", f"{clip(refused.why, WHY_MAX)}; again after {utc(refused.until_ms)}"
         held = self._held(ref, self._quota.seat_of(ref.project))
+        held = held or self._quota.rests(ref, self._now_ms)
         return held or self._kept_folder(folder) or self._folder(folder) or self._slot()
 
     def _held(self, ref: Ref, seat: Seat) -> tuple[str, str] | None:

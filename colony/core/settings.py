@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -49,7 +48,7 @@ def _or_empty(text: str) -> str:
 
 def _count(least: int, most: int) -> Kind:
     def read(text: str) -> int:
-        if re.fullmatch(r"[+-]?[0-9]{1,15}", text, re.ASCII) is None:
+        if re.fullmatch(r"[+-]?[0-9]{1,50}", text, re.ASCII) is None:
             raise ValueError("must be a whole number")
         if int(text) < least:
             raise ValueError(f"must be {least} or more")
@@ -61,13 +60,11 @@ def _count(least: int, most: int) -> Kind:
 
 
 def _dollars(text: str) -> float:
-    try:
-        value = float(text) if text.isascii() else math.nan
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value) or value <= 0:
-        raise ValueError("must be a number of dollars above 0")
-    return value
+    """`20` or `7.50`, or less than a cent."""
+    found = re.fullmatch(r"[0-9]{1,7}(?:\.[0-9]{1,9})?", text, re.ASCII)
+    if not found or not float(text):
+        raise ValueError(_NO_DOLLARS)
+    return float(text)
 
 
 def _cents(text: str) -> int:
@@ -75,8 +72,11 @@ def _cents(text: str) -> int:
     found = re.fullmatch(r"([0-9]{1,7})(?:\.([0-9]{1,2}))?", text, re.ASCII)
     cents = int(found[1]) * 100 + int((found[2] or "").ljust(2, "0")) if found else 0
     if not cents:
-        raise ValueError("must be dollars above 0 such as 20 or 7.50")
+        raise ValueError(_NO_DOLLARS)
     return cents
+
+
+_NO_DOLLARS: Final = "must be dollars such as 20 or 7.50, above 0 and below 10000000"
 
 
 def _one_of(*words: str) -> Kind:
@@ -298,6 +298,10 @@ SETTINGS: Final[tuple[Setting, ...]] = tuple(
          "seconds without a word from a worker after which it is stopped; 0: never"),
         ("crash_resumes", "work", "COLONY_CRASH_RESUMES", _count(0, 100), "2",
          "times that a session is taken up again after its process died"),
+        ("session_memory_max_mb", "work", "COLONY_SESSION_MEMORY_MAX_MB", _count(0, 1_000_000), "0",
+         "MiB of memory that a session may hold before it is ended; 0: no limit"),
+        ("session_pids_max", "work", "COLONY_SESSION_PIDS_MAX", _count(0, 4_000_000), "4096",
+         "processes and threads of a session, where control groups can be had; 0: no limit"),
         ("max_starts_per_hour", "work", "COLONY_MAX_STARTS_PER_HOUR", _count(0, 1000), "4",
          "sessions started on one ticket within an hour; 0: no limit"),
         ("max_attempts", "work", "COLONY_MAX_ATTEMPTS", _count(1, 1000), "3",

@@ -27,10 +27,10 @@ class Spent:
 
     @property
     def text(self) -> str:
-        """`$12.30 of $20.00 today`; empty where nothing limits it."""
+        """`spent $12.30 of $20.00 today`; empty where nothing limits it."""
         if self.limit_usd is None:
             return ""
-        return f"${self.usd:.2f} of ${self.limit_usd:.2f} today"
+        return f"spent ${self.usd:.2f} of ${self.limit_usd:.2f} today"
 
     @property
     def facts(self) -> dict[str, Json]:

@@ -25,6 +25,7 @@ from colony.core.transcript import transcript_of_parts
 from colony.flow.bench import Bench
 from colony.flow.evidence import BRIEF, REPORT, brief_of, expected, kept
 from colony.flow.part import PartRun, stream_of
+from colony.host.cgroup import Limits
 from colony.host.streams import STREAM
 
 CHECK_PROMPT: Final = "controller-prompt.md"
@@ -156,6 +157,7 @@ def _run(bench: Bench, facts: Facts, part: PartFacts, *, prompt: str, schema: Js
         walls=bench.walls,
         reads=_reads(bench, facts, part),
         deploy=facts.setup.deploy and part.kind != "check",
+        limits=Limits(facts.setup.memory_max, facts.setup.pids_max),
     )
 
 

@@ -31,8 +31,11 @@ class BackOff:
         """Only these sessions have not ended."""
         self.tries = {name: each for name, each in self.tries.items() if name in sessions}
 
-    def remember(self, member: Member, told: Closing, now_ms: int) -> None:
-        """What has not ended is tried again later, each time after a longer pause."""
+    def remember(
+        self, member: Member, told: Closing, now_ms: int, *, ordered: bool = False
+    ) -> None:
+        """What has not ended is tried again later, each time after a longer pause. `ordered`: what
+        a person wants of it is still to be done."""
         self._refused = {
             ref: (count, each)
             for ref, (count, each) in self._refused.items()
@@ -45,4 +48,6 @@ class BackOff:
         elif told.stood:
             before = self.tries.get(member.session)
             count = before.count + 1 if before is not None and before.stood == told.stood else 1
-            self.tries[member.session] = Tries(count, told.stood, now_ms)
+            self.tries[member.session] = Tries(count, told.stood, now_ms, ordered)
+        elif told.no_room is None:
+            self.tries.pop(member.session, None)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from colony.core.admission import Full
-from colony.core.last_line import PARKED
+from colony.core.last_line import PARKED, why_no_result
 from colony.core.lines import Json, Line, clip
 from colony.core.markers import utc
 from colony.core.ports import show_range
-from colony.core.session import Facts, Rest, next_step
+from colony.core.session import Facts, Outcome, Rest, next_step
 from colony.flow.kept import stood_at
 from colony.flow.runs import facts_of
 from colony.flow.supervise import Gone
@@ -19,9 +19,9 @@ from colony.host.journal import Garbage, RunFolder
 
 @dataclass(frozen=True, slots=True)
 class Closing:
-    """`refused`: no session was begun, and why. `stood`: where one that has neither ended nor been
-    parked stands; empty for all others. `no_room`: it did not fit, which says nothing of it, so
-    that both are empty."""
+    """`refused`: no session was begun, and why. `stood`: where one stands that this process has
+    neither ended nor parked; empty for all others. `no_room`: it did not fit, which says nothing of
+    it, so that both are empty."""
 
     line: Line
     refused: str = ""
@@ -58,21 +58,33 @@ def closing_of(runs: Path, gone: Gone) -> Closing:
 
 def _how(facts: Facts, gone: Gone) -> tuple[str, str]:
     if facts.outcome is not None:
-        return str(facts.outcome), ""
-    park = facts.parked
+        why = f" ({why_no_result(facts)})" if _brought_nothing(facts) else ""
+        return f"{facts.outcome}{why}", ""
+    park, stood = facts.parked, stood_at(facts)
     if park is not None:
         until = "" if park.reason in ("stop", "asked") else f" until {utc(park.resume_ms)}"
-        return f"parked{until}: {PARKED[park.reason]}", ""
+        how = f"parked{until}: {PARKED[park.reason]}"
+        # The pause that it was taken up from: this process has not brought it on.
+        return (f"{_left(gone)}, still {how}", stood) if gone.member.stood == stood else (how, "")
     if facts.occasion is None and isinstance(next_step(facts, 0), Rest):
         return "its result is kept, not posted", ""
+    return f"{_left(gone)}, to be taken up", stood
+
+
+def _left(gone: Gone) -> str:
     exit_ = gone.exit
-    how = "its process ended"
     if exit_ is not None and exit_.signal is not None:
-        how = f"its process was killed by signal {exit_.signal}"
-    elif exit_ is not None and exit_.code:
+        return f"its process was killed by signal {exit_.signal}"
+    if exit_ is not None and exit_.code:
         words = f": {clip(gone.last_words, 200)}" if gone.last_words else ""
-        how = f"its process ended with status {exit_.code}{words}"
-    return f"{how}, to be taken up", stood_at(facts)
+        return f"its process ended with status {exit_.code}{words}"
+    return "its process ended"
+
+
+def _brought_nothing(facts: Facts) -> bool:
+    """What its outcome does not say itself is how the work ended."""
+    asked = facts.outcome is Outcome.QUESTION and facts.report is None
+    return asked or facts.outcome in (Outcome.NO_REPORT, Outcome.GIVEN_BACK)
 
 
 def _not_begun(gone: Gone, found: Garbage | None) -> Closing:

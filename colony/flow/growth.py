@@ -16,16 +16,25 @@ from colony.host.changes import changed_since
 
 def grown(setup: Setup, history: History, people: People) -> Setup:
     """The setup with more steps for the worker, where earlier ones brought something and ran out,
+    with more memory where they had too little of that,
     with what they left of the ticket's cap, and with its deploy mark. Repeated with the same
     history it stays the same.
     """
     base = setup.base_turns or setup.worker.max_turns
-    turns = steps_for(base, attempts_of(history.events))
+    found = attempts_of(history.events)
+    turns = steps_for(base, found)
     cap = cap_of(history.events, people, setup.max_cost_cents)
     left = max(0, cap - cost_cents(history.events, but="")) if cap else None
     worker = replace(setup.worker, max_turns=turns)
     deploy = marked_for_deploy(history, people)
-    return replace(setup, base_turns=base, left_cents=left, worker=worker, deploy=deploy)
+    return replace(
+        setup,
+        base_turns=base,
+        left_cents=left,
+        worker=worker,
+        deploy=deploy,
+        starved=found.starved,
+    )
 
 
 def has_progress(facts: Facts) -> bool:

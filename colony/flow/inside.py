@@ -19,6 +19,7 @@ from colony.flow import guarding
 from colony.flow.part import SLICE_S, STDERR, STOP_GRACE_S, Place
 from colony.flow.walls import EMPTY, NOTHING, Room, Walls, wanted_of
 from colony.host.box import Containment
+from colony.host.cgroup import NO_LIMITS, Limits
 from colony.host.launch import Command
 from colony.host.proof import Proof
 
@@ -40,6 +41,8 @@ class Order:
     env: Mapping[str, str]
     timeout_s: float
     walls: Walls | None
+    limits: Limits = NO_LIMITS
+    """What its box may come to, as a part's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +110,7 @@ def _run(
     place: Place, order: Order, command: Command, box: Containment, stops: Callable[[], bool]
 ) -> tuple[Exit, Literal["", "time", "stop"]]:
     deadline_s = place.clock.boot_s() + order.timeout_s
-    with place.boxes.spawn(command, box) as running:
+    with place.boxes.spawn(command, box, order.limits) as running:
         running.go()
         while True:
             left_s = deadline_s - place.clock.boot_s()

@@ -32,6 +32,8 @@ class Tries:
     count: int
     stood: str
     at_ms: int
+    ordered: bool = False
+    """What a person wants of it was tried, and is still to be done."""
 
     @property
     def due_ms(self) -> int:
@@ -59,7 +61,7 @@ def sessions_in(
     runs: Path, now_ms: int, tries: Mapping[str, Tries], ordered: Collection[str]
 ) -> Sessions:
     """Whoever holds the folder, whatever this host was called when the session began. `ordered`: a
-    person wants something of them, so they are taken up at once."""
+    person wants something of them, so they are taken up at once; where that failed, it waits."""
     kept, unread = [], {}
     for folder in not_ended(runs):
         facts = facts_of(folder)
@@ -70,10 +72,11 @@ def sessions_in(
         running = is_locked(folder.lock)
         one = _kept(facts, now_ms, running=running)
         tried = tries.get(facts.session)
-        if facts.session in ordered and not running:
-            one = _due(one, 0, "a person asked for it")
-        elif tried is not None and (one.awaits or tried.due_ms > one.due_ms):
-            one = _due(one, tried.due_ms, f"try {tried.count} failed")
+        asked = facts.session in ordered and not running
+        if asked:
+            one = replace(one, due_ms=0, why="a person asked for it", awaits=False)
+        if tried is not None and (tried.ordered or not asked) and now_ms < tried.due_ms:
+            one = replace(one, again_ms=tried.due_ms, why=f"try {tried.count} failed")
         kept.append(one)
     kept.sort(key=lambda one: one.session)
     return Sessions(tuple(kept), tuple(unread.values()), frozenset(unread))
@@ -82,8 +85,9 @@ def sessions_in(
 def _kept(facts: Facts, now_ms: int, *, running: bool) -> Kept:
     folder = os.path.realpath(facts.setup.folder)
     one = Kept(
-        facts.session, facts.ticket, folder, facts.setup.ports, "running", seat=seat_of(facts)
-    )
+        facts.session, facts.ticket, folder, facts.setup.ports, "running", seat=seat_of(facts),
+        stood=stood_at(facts),
+    )  # fmt: skip
     if running:
         answered, since_ms = asks(facts)
         return replace(one, answered=answered, asked_ms=since_ms)
@@ -103,7 +107,3 @@ def _kept(facts: Facts, now_ms: int, *, running: bool) -> Kept:
 
 def _checks(facts: Facts) -> bool:
     return facts.report is not None and facts.report.valid
-
-
-def _due(one: Kept, due_ms: int, why: str) -> Kept:
-    return replace(one, due_ms=due_ms, why=why, awaits=False)

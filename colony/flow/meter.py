@@ -6,15 +6,26 @@ memory it keeps the last answer of the agent's quota call, and what was said alr
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from colony.coding.protocol import CodingAgent
-from colony.core.account import Login, Told, Used, holds_of, of_account, seen_in, told
+from colony.core.account import (
+    Login,
+    Told,
+    Used,
+    holds_of,
+    of_account,
+    seen_in,
+    told,
+    told_of_login,
+)
 from colony.core.allowance import Quota, Seat
 from colony.core.allowlist import allowed
+from colony.core.deaths import deaths_of, resting_of
 from colony.core.lines import Line, clip
 from colony.core.quota import Gauge, Seen, Source, Thresholds, levels_of
 from colony.core.spending import spent_today
@@ -76,8 +87,10 @@ def quota_of(
     """What the account allows; `asked` None: the agent is not asked, so sessions alone tell."""
     spent = spent_today(parts, account.max_cost_usd, now_ms)
     agent, environ = account.agent, account.environ
+    dead = deaths_of(parts)
+    free = Quota(account.agents, account.seats, dead, spent=spent, resting=resting_of(parts))
     if agent is None:
-        return Quota(account.agents, account.seats, spent=spent)
+        return free
     login = Login(agent.account(environ), agent.login_mark(environ))
     mine = of_account(parts, login.name, account.agents)
     seen = [*seen_in(mine)]
@@ -88,7 +101,7 @@ def quota_of(
     gauge = Gauge(source, levels, account.thresholds, asked.problem if asked else "")
     holds = holds_of(mine, login, levels.reached_ms)
     stale = asked is not None and not levels.fresh(now_ms)
-    return Quota(account.agents, account.seats, holds, gauge, stale, spent)
+    return replace(free, holds=(*holds, *dead), gauge=gauge, stale=stale)
 
 
 class Meter:
@@ -99,6 +112,8 @@ class Meter:
         self._clock = clock
         self._asked = Asked()
         self._told = Told()
+        self._lacks = ""
+        """Why nobody could log in, as it was said last."""
         self._agent: CodingAgent | None = None
         self._errand: Errand | None = None
         self._settled = False
@@ -111,15 +126,25 @@ class Meter:
         asks = agent is not None and agent.quota_call(account.environ) is not None
         parts = self._recent.parts(now_ms)
         quota = quota_of(account, parts, now_ms, self._asked if asks else None)
+        if agent is not None:
+            quota = quota.without_login(agent.login_problem(account.environ) or "")
         return quota.read() if self._settled else quota
 
     def say(self, account: AccountSettings, quota: Quota) -> Iterator[Line]:
         """What holds the account is said once when it begins and once when it is over."""
         now_ms = self._clock.wall_ms()
         reads = quota.gauge.source == "asked"
+        lacks, self._lacks = self._lacks, quota.lacks
+        if text := told_of_login(lacks, quota.lacks):
+            yield Line("limit", text, ms=now_ms)
         self._told, said = told(self._told, quota.holds, now_ms, account.remedy, reads=reads)
         for text in said:
             yield Line("limit", text, ms=now_ms)
+
+    def say_last(self, account: AccountSettings) -> Iterator[Line]:
+        """What the last sessions met, for a loop that looks no more."""
+        with contextlib.suppress(ColonyError):
+            yield from self.say(account, self.look(account))
 
     # --- the quota call ----------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from colony.coding.protocol import CodingAgent, PartFolders, PartOrder
 from colony.core.allowlist import masked
-from colony.core.endings import NOTHING_MORE, Cause, Ending, Exit, Known, ending_of
+from colony.core.endings import NOTHING_MORE, Cause, Ending, Exit, Known, ending_of, last_words
 from colony.core.session import Ended, PartFacts, ProcessFacts, Runner
 from colony.core.strict_json import dump_json
 from colony.core.turn import Turn
@@ -19,6 +19,7 @@ from colony.flow.walls import EMPTY, Room, Walls, proof_of, wanted_of
 from colony.host import boxes, threads
 from colony.host.box import Containment, NoBox
 from colony.host.boxes import Box, Boxes
+from colony.host.cgroup import NO_LIMITS, Limits
 from colony.host.clock import Clock
 from colony.host.journal import RunFolder
 from colony.host.launch import Command
@@ -67,6 +68,8 @@ class PartRun:
     """Run folders that it may read in its box."""
     deploy: bool = False
     """It may reach the live site's folder, and whom the user's keys open."""
+    limits: Limits = NO_LIMITS
+    """What its box may come to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,27 +104,30 @@ def run_part(place: Place, part: PartFacts, run: PartRun, watch: Watch) -> Ended
     except Refused as error:
         # An earlier part put something else in their place.
         told = (f"cannot use its folders: {error.line}",)
-        return Ended(Turn(), Exit(), Ending.CRASHED, None, place.clock.wall_ms(), cleanup=told)
+        now_ms = place.clock.wall_ms()
+        return Ended(Turn(), Exit(), Ending.CRASHED, None, now_ms, cleanup=told, said=told[0])
     begun = _Begun(place.clock.boot_s(), run, made.stream)
     left = place.boxes.sweep(place.folder.session, place.clock)
     no_box: tuple[str, ...] = ()
     try:
         box = _sealed(place, part, run, made, command)
-        with place.boxes.spawn(command, box) as running:
+        with place.boxes.spawn(command, box, run.limits) as running:
             agent = running.agent
             watch.spawned(ProcessFacts(agent.pid, agent.start_ticks, agent.boot_id))
             running.go()
             exit_, cause = _watched(place, running, begun, watch)
-            out_of_memory = running.oom_kills > 0 and exit_.signal == 9
+            known = Known(out_of_memory=running.out_of_memory, refused_before=run.refused_before)
+            held = running.peak_bytes, running.counted_by
     except NoBox as error:
         no_box = (f"no box: {error.line}",)
     finally:
         cleanup = (*map(_swept, left), *_clean_up(place, begun), *_without_own(place, part, run))
     if no_box:
         now_ms = place.clock.wall_ms()
-        return Ended(Turn(), Exit(), Ending.NO_BOX, None, now_ms, cleanup=(*no_box, *cleanup))
-    known = Known(out_of_memory=out_of_memory, refused_before=run.refused_before)
-    return read_part(place, part, run, (exit_, cause, known), cleanup)
+        cleanup = (*no_box, *cleanup)
+        return Ended(Turn(), Exit(), Ending.NO_BOX, None, now_ms, cleanup=cleanup, said=no_box[0])
+    ended = read_part(place, part, run, (exit_, cause, known), cleanup)
+    return replace(ended, peak_bytes=held[0], counted_by=held[1])
 
 
 def settle_part(place: Place, part: PartFacts, run: PartRun) -> Ended:
@@ -223,6 +229,9 @@ def _watched(place: Place, running: Box, begun: _Begun, watch: Watch) -> tuple[E
             cause = "time"
         if cause is None and silence.too_long():
             cause = "stall"
+        if cause is None and running.out_of_memory:
+            # What it would do in a grace is to take more.
+            return running.kill(), "memory"
         if cause is not None:
             return running.stop(STOP_GRACE_S), cause
 
@@ -293,12 +302,14 @@ def read_part(
             answer = place.folder.write(f"{part.folder}/{ANSWER}", text.encode())
         except Refused as error:
             cleanup = (*cleanup, f"its answer could not be kept: {error.line}")
+    ending = ending_of(turn, exit_, cause, told, known)
     return Ended(
         turn=turn,
         exit=exit_,
-        ending=ending_of(turn, exit_, cause, told, known),
+        ending=ending,
         cause=cause,
         now_ms=place.clock.wall_ms(),
         answer_sha256=answer,
         cleanup=cleanup,
+        said=masked(last_words(turn, ending, told), run.secrets),
     )

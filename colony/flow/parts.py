@@ -107,5 +107,5 @@ class Parts:
         if self._tenure.lost in ("moved", "taken"):
             facts = replace(facts, lost=self._tenure.lost)
         self._record.save(facts)
-        for line in telling.part_over(self._facts, part.number, ended):
+        for line in telling.part_over(self._facts, part.number):
             self._bench.emit(line)

@@ -92,6 +92,7 @@ def closing_of(facts: Facts, seen: Seen) -> Closing:
         strangers=facts.strangers,
         work=told(facts.setup.tree, facts.tree) if facts.setup.tree is not None else "",
         round=facts.round,
+        ran_out=facts.ran_out,
     )
 
 

@@ -142,6 +142,8 @@ class Loop:
             self.iterate()
             while not self._over(once=once):
                 self._rest(once=once)
+            for said in self._meter.say_last(self._settings.account):
+                self._bench.emit(said)
         finally:
             self._bench.notify.stopping()
             self._meter.drop()
@@ -390,9 +392,8 @@ class Loop:
     def _wake_in_time(self, kept: tuple[Kept, ...], quota: Quota) -> None:
         """The next iteration is no later than the end of a pause, or than starts are allowed."""
         now_ms, now_s = self._bench.clock.wall_ms(), self._bench.clock.boot_s()
-        due = [
-            one.due_ms for one in kept if one.state in ("parked", "left") and one.due_ms > now_ms
-        ]
+        waiting = [one for one in kept if one.state in ("parked", "left")]
+        due = [ms for one in waiting for ms in (one.due_ms, one.again_ms) if ms > now_ms]
         held_ms, opens_ms = quota.wake_ms(now_ms), self._settings.opening.closed_until_ms(now_ms)
         due += [each for each in (held_ms, opens_ms) if each is not None]
         if due:
@@ -429,7 +430,9 @@ class Loop:
         for gone in self._supervisor.gone():
             told = closing_of(self._bench.runs, gone)
             self._bench.emit(told.line)
-            self._backoff.remember(gone.member, told, self._bench.clock.wall_ms())
+            ordered = bool(told.stood) and gone.member.session in self._bench.control.orders()
+            now_ms = self._bench.clock.wall_ms()
+            self._backoff.remember(gone.member, told, now_ms, ordered=ordered)
             if told.no_room is not None:
                 self._door.shut(told.no_room, self._settings.interval_s)
             self._next_s = min(self._next_s, self._bench.clock.boot_s() + LEAST_S)

@@ -110,11 +110,28 @@ def interrupted(runs: Path, host: str, now_ms: int) -> Facts | None:
     return None
 
 
-def folder_taken(registry: Registry, home: Path, ref: Ref) -> bool:
-    """Another session works where one on this ticket would."""
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """Why a dev folder is not to be had, and what a person can do about it."""
+
+    text: str
+    remedy: str
+
+
+def folder_taken(registry: Registry, home: Path, runs: Path, ref: Ref) -> Taken | None:
+    """Another session works where one on this ticket would, or another ticket's is parked there.
+    None: it is free."""
     project = registry.projects.get(ref.project)
     folder = works_in(project, home, ref) if isinstance(project, Project) else None
-    return folder is not None and is_locked(folder)
+    if folder is None:
+        return None
+    if is_locked(folder):
+        return Taken("another session works in its dev folder", "see which: colony sessions")
+    keeps = parked_in(runs, str(folder))
+    if keeps is None or keeps.ticket == ref:
+        return None
+    text = f"session {keeps.session} ({keeps.ticket}) is parked in its dev folder"
+    return Taken(text, f"colony resume {keeps.session}, or colony stop {keeps.session}")
 
 
 def parked_in(runs: Path, folder: str) -> Facts | None:

@@ -14,6 +14,7 @@ from colony.core.outbox import Effect
 from colony.core.records import SessionRecord
 from colony.core.session import Facts, PartFacts, phase_of
 from colony.core.spans import brief_span, show_bytes, show_span
+from colony.core.texts.memory import held
 from colony.flow.sightings import Elsewhere, Here, Sighting, Unreadable
 from colony.host.sizes import Size, size_of
 
@@ -186,20 +187,22 @@ def _head(facts: Facts, stand: Stand, viewer: Viewer, *, running: bool) -> Line:
 def _part(facts: Facts, part: PartFacts, viewer: Viewer) -> Iterator[Line]:
     runner = facts.setup.runner(part.kind)
     until = part.ended_ms if part.ended_ms is not None else viewer.now_ms
-    ended = str(part.ended) if part.ended is not None else "not ended"
     cost = f"${part.cost_usd:.2f}" if part.cost_known else "cost not known"
     denied = f" · {len(part.denials)} denied" if part.denials else ""
     text = (
         f"part {part.number} {part.kind} by {clip(runner.agent, 40)} ({clip(runner.model, 60)}):"
-        f" {ended} · {show_span(until - part.started_ms)} · {part.steps} steps · {cost}{denied}"
+        f" {part.how} · {show_span(until - part.started_ms)} · {part.steps} steps · {cost}{denied}"
     )
+    memory = held(part.peak_bytes, facts.setup.memory_max, part.counted_by)
+    text += f" · {memory}" if memory else ""
     more: dict[str, Json] = {
         "part": part.number, "partKind": part.kind,
-        "ended": str(part.ended) if part.ended else None,
+        "ended": str(part.ended) if part.ended else None, "said": part.said or None,
         "startedMs": part.started_ms, "endedMs": part.ended_ms, "steps": part.steps,
         "costUsd": part.cost_usd, "costKnown": part.cost_known, "denials": list(part.denials),
         "models": list(part.models), "exitCode": part.exit_code, "exitSignal": part.exit_signal,
-        "files": part.folder,
+        "files": part.folder, "peakBytes": part.peak_bytes or None,
+        "memoryMaxBytes": facts.setup.memory_max or None,
     }  # fmt: skip
     yield Line("session.part", text, str(facts.ticket), facts.session, facts=more)
     for what, entries in (("denied", part.denials), ("cleanup", part.cleanup)):

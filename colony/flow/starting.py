@@ -11,6 +11,7 @@ from typing import Final
 from colony.config.parts import WorkSettings
 from colony.core.admission import life_of
 from colony.core.codec import to_json
+from colony.core.deaths import died_elsewhere
 from colony.core.last_line import Ended, ended, told_later
 from colony.core.lines import Line
 from colony.core.ports import Range
@@ -21,10 +22,11 @@ from colony.flow import runs, work
 from colony.flow.advance import Session
 from colony.flow.bench import Bench
 from colony.flow.briefing import project_of
+from colony.flow.recent import Recent
 from colony.flow.room import Newcomer, NoRoom
 from colony.flow.wiring.sessions import Outfit, bench_of, setup_of, tree_setup
 from colony.host.journal import RunFolder
-from colony.host.lock import lock_file
+from colony.host.lock import is_locked, lock_file
 from colony.host.trees import Start
 
 LOCK_WAIT_S: Final = 0.5
@@ -58,10 +60,16 @@ def work_on(outfit: Outfit, order: Order) -> Ended:
 
 def rehearse(outfit: Outfit, order: Order) -> Line:
     """Every check that could refuse the start, and nothing else."""
+    place = outfit.settings.place
+    left = runs.unfinished(place.runs_dir, order.ref, place.host, order.session)
+    if left is not None:
+        return _rehearse_again(outfit, order, runs.facts_at(left), left)
     ports = order.ports or outfit.settings.work.ports
     facts = _facts(outfit, order, ports)
     bench = bench_of(outfit, facts, RunFolder(outfit.settings.place.runs_dir / facts.session))
     brief = work.rehearse(bench, facts)
+    _need_folder(outfit, facts)
+    _need_unlocked(facts)
     _admitted(outfit, facts)
     worker = facts.setup.worker
     text = (
@@ -70,6 +78,34 @@ def rehearse(outfit: Outfit, order: Order) -> Line:
         f" brief of {len(brief):,} characters"
     )
     return Line("work.dry_run", text, str(order.ref), facts={"briefChars": len(brief)})
+
+
+def _rehearse_again(outfit: Outfit, order: Order, facts: Facts, folder: RunFolder) -> Line:
+    """As `rehearse`, for a session that was left unfinished on the ticket: it would go on."""
+    if not work.only_posts(facts):
+        bench = bench_of(outfit, facts, folder)
+        work.check_agents(bench, facts.setup)
+        work.check_box(bench, facts)
+        _need_unlocked(facts)
+        _admitted(outfit, facts)
+    text = f"— {order.ref} would go on with session {facts.session} ({phase_of(facts)})"
+    return Line("work.dry_run", text, str(order.ref), facts.session)
+
+
+def _need_unlocked(facts: Facts) -> None:
+    """`Busy`: another session works in the dev folder."""
+    if is_locked(Path(facts.setup.folder)):
+        raise Busy(f"another session works in {facts.setup.folder}")
+
+
+def _need_folder(outfit: Outfit, facts: Facts) -> None:
+    """`Busy`: another session is parked in the dev folder."""
+    keeps = runs.parked_in(outfit.settings.place.runs_dir, facts.setup.folder)
+    if keeps is not None:
+        raise Busy(
+            f"session {keeps.session} ({keeps.ticket}) is parked in {keeps.setup.folder}:"
+            f" colony resume {keeps.session}, or colony stop {keeps.session}"
+        )
 
 
 def _go_on(outfit: Outfit, order: Order, folder: RunFolder) -> Ended:
@@ -82,7 +118,9 @@ def _go_on(outfit: Outfit, order: Order, folder: RunFolder) -> Ended:
         posts = ", and posts its outcome" if facts.post or order.post else ""
         text = f"— {order.ref} goes on with session {facts.session} ({phase_of(facts)}){posts}"
         outfit.emit(Line("work.again", text, str(order.ref), facts.session))
-        session, step = work.go_on(bench, facts, post=order.post)
+        # The loop names the ports: it has asked the account, and would again.
+        wanted = order.ports is None
+        session, step = work.go_on(bench, facts, post=order.post, wanted=wanted)
         return ended(session.facts, step, "work")
 
 
@@ -123,7 +161,7 @@ def _admitted(outfit: Outfit, facts: Facts) -> Facts:
 def _begun(outfit: Outfit, order: Order) -> Iterator[tuple[Bench, Facts]]:
     """A new run folder, locked, with its facts; everything that can refuse is asked before."""
     place, settings = outfit.settings.place, outfit.settings.work
-    first = _facts(outfit, order, order.ports or settings.ports)
+    first = _after_deaths(outfit, _facts(outfit, order, order.ports or settings.ports))
     work.rehearse(bench_of(outfit, first, RunFolder(place.runs_dir / first.session)), first)
     # Room is asked for, and the run folder stands, before the tree is made: whoever makes room
     # meanwhile sees for whom.
@@ -134,12 +172,7 @@ def _begun(outfit: Outfit, order: Order) -> Iterator[tuple[Bench, Facts]]:
             if asked.exists():
                 raise Refused(f"{asked}: the run folder exists already")
             runs.drop_unborn(place.runs_dir)
-            keeps = runs.parked_in(place.runs_dir, first.setup.folder)
-            if keeps is not None:
-                raise Busy(
-                    f"session {keeps.session} ({keeps.ticket}) is parked in {keeps.setup.folder}:"
-                    f" colony resume {keeps.session}, or colony stop {keeps.session}"
-                )
+            _need_folder(outfit, first)
             ports = runs.ports_for(place.runs_dir, pool_of(settings), order.ports)
             facts = _admitted(outfit, replace(first, setup=replace(first.setup, ports=ports)))
             folder = RunFolder.make(place.runs_dir, facts.session)
@@ -162,6 +195,13 @@ def _with_tree(outfit: Outfit, facts: Facts, folder: RunFolder) -> None:
     except ColonyError:
         folder.discard()
         raise
+
+
+def _after_deaths(outfit: Outfit, facts: Facts) -> Facts:
+    """Whether the agent's own death would be news, as far as this home's sessions tell."""
+    parts = Recent(outfit.settings.place.runs_dir).parts(facts.started_ms)
+    died = died_elsewhere(parts, facts.setup.worker.agent, facts.ticket)
+    return replace(facts, agent_died=died)
 
 
 def _facts(outfit: Outfit, order: Order, ports: Range) -> Facts:

@@ -46,6 +46,8 @@ class Member:
     said: Said | None = None
     """Its log, opened when it began: a start that is refused takes its run folder with it."""
     adopted: bool = False
+    stood: str = ""
+    """Where it stood when it was taken up; empty for all others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,8 @@ class Supervisor:
         log = self._command.runs / one.session / LOG
         child = self._work(one.ref, words, log)
         said = Said.of(log)
-        return self._joined(Member(one.session, one.ref, one.folder, ports, child, said=said))
+        found = Member(one.session, one.ref, one.folder, ports, child, said=said, stood=one.stood)
+        return self._joined(found)
 
     def adopt(self, kept: Sequence[Kept]) -> Iterator[Member]:
         """Sessions that run and are not members: somebody else started them, or an earlier loop."""

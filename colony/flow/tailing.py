@@ -121,7 +121,7 @@ class _Parts:
                 return
             cost = f" · ${part.cost_usd:.2f}" if part.cost_known else ""
             took = show_span((part.ended_ms or part.started_ms) - part.started_ms)
-            yield _part_line(facts, part, f"ended: {part.ended} · {took}{cost}")
+            yield _part_line(facts, part, f"ended: {part.how} · {took}{cost}")
             self._done += 1
             self._reader = None
 
@@ -195,6 +195,7 @@ def _part_line(facts: Facts, part: PartFacts, what: str) -> Line:
     more: dict[str, Json] = {
         "part": part.number, "partKind": part.kind,
         "ended": str(part.ended) if part.ended is not None else None,
+        "said": part.said or None,
     }  # fmt: skip
     return Line("tail", text, str(facts.ticket), facts.session, facts=more)
 

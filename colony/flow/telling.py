@@ -9,8 +9,8 @@ from colony.core.endings import BELONGS, Ending
 from colony.core.lines import Line, clip
 from colony.core.markers import utc
 from colony.core.ports import show_range
-from colony.core.session import Ended, Facts, PartFacts, PartKind
-from colony.core.turn import Turn
+from colony.core.session import Facts, PartFacts, PartKind
+from colony.core.texts.memory import ran_out
 from colony.core.verdict import Ruled, Verdict
 
 FINDINGS_MAX: Final = 40
@@ -80,13 +80,13 @@ def _before(facts: Facts, one: PartFacts) -> Ending:
     return before[-1].ended or Ending.STOPPED if before else Ending.STOPPED
 
 
-def part_over(facts: Facts, number: int, ended: Ended) -> Iterator[Line]:
+def part_over(facts: Facts, number: int) -> Iterator[Line]:
     """A part has ended: what it cost, and what a person should know of it."""
     one = facts.parts[number - 1]
     for told in one.cleanup:
         yield _line(facts, CLEANUP[one.kind], told)
     yield from _mode_warning(facts, one)
-    yield _usage(facts, one, ended.turn)
+    yield _usage(facts, one)
     if one.resumes:
         yield _resumed_cost(facts, one)
     if one.kind in ("finalize", "fix") and not one.answer_sha256:
@@ -114,7 +114,7 @@ def _mode_warning(facts: Facts, one: PartFacts) -> Iterator[Line]:
         yield _line(facts, "warning", text, asked=asked, used=used)
 
 
-def _usage(facts: Facts, one: PartFacts, turn: Turn) -> Line:
+def _usage(facts: Facts, one: PartFacts) -> Line:
     seconds = ((one.ended_ms or one.started_ms) - one.started_ms) / 1000
     used = one.usage
     tokens = used.input_tokens + used.output_tokens
@@ -129,9 +129,10 @@ def _usage(facts: Facts, one: PartFacts, turn: Turn) -> Line:
         f"{cost} · {one.steps} steps · {seconds:.1f} s · tokens {tokens}{cached}"
         f" · {clip(model, 120)}{denied} · ended: {one.ended}"
     )
-    problem = clip(turn.text, 200) if one.ended is not None and turn.is_error else ""
-    if problem:
-        text += f" — {problem}"
+    if one.ended is Ending.OUT_OF_MEMORY:
+        text += f" — {ran_out(one.peak_bytes, facts.setup.memory_max)}"
+    elif one.said:
+        text += f" — {one.said}"
     return _line(
         facts,
         USAGE[one.kind],
@@ -141,6 +142,7 @@ def _usage(facts: Facts, one: PartFacts, turn: Turn) -> Line:
         costKnown=one.cost_known,
         steps=one.steps,
         ended=str(one.ended),
+        peakBytes=one.peak_bytes or None,
         owner=BELONGS[one.ended] if one.ended else "",
     )
 

@@ -16,6 +16,7 @@ from colony.errors import Busy, ColonyError, Refused
 from colony.flow.inside import Order, inside
 from colony.flow.session_record import Record
 from colony.host.bundles import BUNDLE_MAX
+from colony.host.cgroup import Limits
 from colony.host.files import read_bytes
 from colony.host.git import BY, MAIL
 from colony.host.merging import Conflicts, Planned
@@ -201,7 +202,8 @@ class TreeWork:
         if not name.startswith("setup"):
             env |= {"GIT_AUTHOR_NAME": BY, "GIT_AUTHOR_EMAIL": MAIL}
             env |= {"GIT_COMMITTER_NAME": BY, "GIT_COMMITTER_EMAIL": MAIL}
-        return Order(name, argv, Path(facts.setup.folder), env, timeout_s, bench.walls)
+        limits = Limits(facts.setup.memory_max, facts.setup.pids_max)
+        return Order(name, argv, Path(facts.setup.folder), env, timeout_s, bench.walls, limits)
 
     # --- after the check ---------------------------------------------------------------------
 

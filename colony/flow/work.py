@@ -156,11 +156,14 @@ def dev_folder(facts: Facts) -> Iterator[None]:
         yield
 
 
-def go_on(bench: Bench, facts: Facts, *, post: bool) -> tuple[Session, Step]:
-    """Go on with an unfinished session, now, with leave to post where it is given now."""
+def go_on(bench: Bench, facts: Facts, *, post: bool, wanted: bool = True) -> tuple[Session, Step]:
+    """Go on with an unfinished session, now, with leave to post where it is given now.
+
+    `wanted`: as in `go_on_now`.
+    """
     facts = replace(facts, post=facts.post or post)
     if facts.asked is None:
-        facts = go_on_now(facts, bench.place.clock.wall_ms())
+        facts = go_on_now(facts, bench.place.clock.wall_ms(), wanted=wanted)
     return run(bench, facts, again=True)
 
 

@@ -13,11 +13,12 @@ from colony.core.endings import Exit
 from colony.core.ports import Range
 from colony.errors import Refused
 from colony.host.box import Containment, NoBox, is_hardened, sealed
+from colony.host.cgroup import UNGROUPED, Limits, Tier, clear
 from colony.host.clock import Clock
 from colony.host.identity import ProcessId
 from colony.host.launch import Command
 from colony.host.listeners import Listener, seen_listeners, stop_listeners
-from colony.host.process import spawn
+from colony.host.process import Confinement, spawn
 from colony.host.proof import Proof, prove
 from colony.host.protection import Guarded, States, states_of, undo
 from colony.host.sweep import Swept, sweep
@@ -30,10 +31,15 @@ class Box(Protocol):
     @property
     def agent(self) -> ProcessId: ...
     @property
-    def oom_kills(self) -> int: ...
+    def peak_bytes(self) -> int: ...
+    @property
+    def counted_by(self) -> str: ...
+    @property
+    def out_of_memory(self) -> bool: ...
     def go(self) -> None: ...
     def wait(self, seconds: float | None, wake: int | None = None) -> Exit | None: ...
     def stop(self, grace_s: float) -> Exit: ...
+    def kill(self) -> Exit: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +65,7 @@ class Boxes(Protocol):
     def states(self, guarded: Guarded) -> dict[str, str]: ...
     def undo(self, guarded: Guarded, before: States) -> tuple[str, ...]: ...
     def spawn(
-        self, command: Command, containment: Containment
+        self, command: Command, containment: Containment, limits: Limits
     ) -> AbstractContextManager[Box]: ...  # as `host.process.spawn`
     def sweep(self, session: str, clock: Clock) -> tuple[Swept, ...]: ...
     def seen(self, ports: Range, since_s: float, session: str) -> tuple[Listener, ...]: ...
@@ -68,8 +74,11 @@ class Boxes(Protocol):
     ) -> tuple[Listener, ...]: ...
 
 
+@dataclass(frozen=True, slots=True)
 class SystemBoxes:
-    """Those of this machine."""
+    """Those of this machine. `tier`: who limits and counts what their processes take."""
+
+    tier: Tier = UNGROUPED
 
     def seal(
         self, base: Containment, wanted: Wanted, command: Command, proof: Proof, clock: Clock
@@ -95,11 +104,15 @@ class SystemBoxes:
     def undo(self, guarded: Guarded, before: States) -> tuple[str, ...]:
         return undo(guarded, before)
 
-    def spawn(self, command: Command, containment: Containment) -> AbstractContextManager[Box]:
-        return spawn(command, containment)
+    def spawn(
+        self, command: Command, containment: Containment, limits: Limits
+    ) -> AbstractContextManager[Box]:
+        return spawn(command, containment, Confinement(self.tier, limits))
 
     def sweep(self, session: str, clock: Clock) -> tuple[Swept, ...]:
-        return sweep(session, clock)
+        """By the session's name in their environment first; who has dropped that is in its group
+        still."""
+        return (*sweep(session, clock), *clear(self.tier, session))
 
     def seen(self, ports: Range, since_s: float, session: str) -> tuple[Listener, ...]:
         return seen_listeners(ports, since_s, session)

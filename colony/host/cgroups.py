@@ -59,22 +59,25 @@ class _Place:
 def groups_of(proc: Path, cgroup: Path) -> tuple[Group, ...]:
     """The groups above this process that tell of memory, the nearest first; none where no group
     does. `proc` and `cgroup` are the folders that are mounted as /proc and /sys/fs/cgroup."""
+    return tuple(_each(folders_of(proc, cgroup, ""), _v2)) or tuple(
+        _each(folders_of(proc, cgroup, "memory"), _v1)
+    )
+
+
+def folders_of(proc: Path, cgroup: Path, controller: str) -> tuple[Path, ...]:
+    """This process's group in the hierarchy of a controller (empty: v2) and all above it that can
+    be seen, the nearest first; none where there is no such hierarchy."""
     own = text_of(proc / "self" / "cgroup")
     if own is None:
         return ()
     mounts = (text_of(proc / "self" / "mountinfo") or "").splitlines()
-    v2 = _place(_path_in(own, ""), _mounts(mounts, "cgroup2", ""), cgroup, cgroup)
-    found = tuple(_each(v2, _v2)) if v2 is not None else ()
-    if found:
-        return found
-    v1 = _place(
-        _path_in(own, "memory"), _mounts(mounts, "cgroup", "memory"), cgroup, cgroup / "memory"
-    )
-    return tuple(_each(v1, _v1)) if v1 is not None else ()
+    seen = _mounts(mounts, "cgroup" if controller else "cgroup2", controller)
+    place = _place(_path_in(own, controller), seen, cgroup, cgroup / controller)
+    return tuple(place.folders) if place is not None else ()
 
 
-def _each(place: _Place, read: Reader) -> Iterator[Group]:
-    for folder in place.folders:
+def _each(folders: Sequence[Path], read: Reader) -> Iterator[Group]:
+    for folder in folders:
         bound = read(folder)
         if bound is not None:
             yield Group(bound, pressure_in(folder / "memory.pressure"), _kills(folder))

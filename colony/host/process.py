@@ -16,10 +16,12 @@ from colony.core.endings import Exit
 from colony.core.lines import clip
 from colony.errors import ColonyError
 from colony.host.box import Containment, Namespaces, NoBox, Subreaper
+from colony.host.cgroup import NO_LIMITS, UNGROUPED, Group, Limits, Tier, made
 from colony.host.ending import DYING_S, send
+from colony.host.holding import Holding
 from colony.host.identity import ProcessId, children_of, has_ended, identify, open_process
 from colony.host.launch import Command, Launched, launch
-from colony.host.memory import oom_kills, tree_bytes
+from colony.host.memory import take_first
 
 STARTING_S: Final = 10.0
 """How long a box may take until its gate says ready."""
@@ -36,27 +38,46 @@ class Unkillable(ColonyError):
     code = "unkillable"
 
 
-def spawn(command: Command, containment: Containment) -> Running:
+@dataclass(frozen=True, slots=True)
+class Confinement:
+    """What the box of a session may come to, and who counts it on this machine."""
+
+    tier: Tier = UNGROUPED
+    limits: Limits = NO_LIMITS
+
+
+UNCONFINED: Final = Confinement()
+
+
+def spawn(
+    command: Command, containment: Containment, confinement: Confinement = UNCONFINED
+) -> Running:
     """Start the box with the agent behind its gate. The agent itself runs after `Running.go()`.
 
+    While it waits all of the box is put into the group of its session, so that nothing is outside.
     Only from the main thread: a box dies with the thread that started it. `NoBox`: it could not be
     built. `UsageProblem`, `Refused`: the command or its files cannot be used.
     """
     if threading.current_thread() is not threading.main_thread():
         raise RuntimeError("a box dies with the thread that started it: start it in the main one")
-    kills = oom_kills()
+    limits = confinement.limits
     with contextlib.ExitStack() as held:
+        group = made(confinement.tier, command.env.get("COLONY_SESSION", ""), limits)
+        if group is not None:
+            held.callback(group.leave)
+        holding = Holding(group, limits.memory)
         box = launch(command, containment, held)
         try:
             _await_gate(box, command)
             first, agent = _inside(box.pid, containment)
             first_fd, agent_fd = _hold(first, held), _hold(agent, held)
+            _confine((box.pid, first.pid, agent.pid), group)
         except BaseException:
             send(box.pidfd, signal.SIGKILL)
             os.waitpid(box.pid, 0)
             raise
         handles = _Handles(box.pid, box.pidfd, first.pid, first_fd, agent_fd, box.go)
-        return Running(agent, handles, containment, kills, held.pop_all())
+        return Running(agent, handles, containment, holding, held.pop_all())
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,20 +100,39 @@ class Running:
         agent: ProcessId,
         handles: _Handles,
         containment: Containment,
-        kills: int,
+        holding: Holding,
         held: contextlib.ExitStack,
     ) -> None:
         self._handles = handles
         self._containment = containment
-        self._kills_before = kills
+        self._holding = holding
         self._held = held
         self._exit: Exit | None = None
         self.agent = agent
         """The gate now, the agent after `go()`: the same process."""
-        self.peak_bytes = 0
+
+    @property
+    def peak_bytes(self) -> int:
         """Most memory that the whole box was seen to hold, looked at by each `wait`."""
-        self.oom_kills = 0
-        """Processes that the kernel killed on this machine for want of memory while it ran."""
+        return self._holding.peak_bytes
+
+    @property
+    def oom_kills(self) -> int:
+        """Processes that the kernel killed for want of memory, once it has ended: its own with a
+        group, those of this machine without one."""
+        return self._holding.oom_kills
+
+    @property
+    def counted_by(self) -> str:
+        """Who counts its memory, in a person's words."""
+        return self._holding.by
+
+    @property
+    def out_of_memory(self) -> bool:
+        """It has grown past its limit, or ended for want of memory."""
+        if self._exit is None:
+            return self._holding.too_much
+        return self._holding.ran_out(self._exit)
 
     def __enter__(self) -> Self:
         return self
@@ -118,7 +158,7 @@ class Running:
         without end. `Unkillable`: the agent has ended, something it started cannot be.
         """
         if self._exit is None:
-            self.peak_bytes = max(self.peak_bytes, tree_bytes(self._handles.first))
+            self._holding.look(self._handles.first)
             poller = select.poll()
             poller.register(self._handles.box_fd, select.POLLIN)
             if wake is not None:
@@ -156,7 +196,7 @@ class Running:
             self._exit = _exit_of(status, self._containment)
         except ChildProcessError:
             self._exit = Exit()
-        self.oom_kills = oom_kills() - self._kills_before
+        self._holding.end()
         with self._held:
             # The outermost process ends first; what is inside dies of it an instant later.
             inside = (self._handles.first_fd, self._handles.agent_fd)
@@ -195,6 +235,17 @@ def _inside(box: int, containment: Containment) -> tuple[ProcessId, ProcessId]:
             return reaper, _only_child(box)
         case _:
             assert_never(containment)
+
+
+def _confine(pids: tuple[int, ...], group: Group | None) -> None:
+    """The score first: whoever is in a group without room is judged by it at once."""
+    for pid in pids:
+        take_first(pid)
+    if group is not None:
+        try:
+            group.take(dict.fromkeys(pids))
+        except OSError as problem:
+            raise NoBox(f"not put into its control group: {problem.strerror}") from None
 
 
 def _only_child(parent: int) -> ProcessId:

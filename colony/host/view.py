@@ -91,14 +91,26 @@ def _system() -> Iterator[Mount]:
 
 def _both(paths: Iterable[Path]) -> tuple[str, ...]:
     """Those that are there, under their own names; a link is seen as what it leads to is."""
-    return tuple(dict.fromkeys(str(path.resolve()) for path in paths if path.exists()))
+    return tuple(dict.fromkeys(str(path.resolve()) for path in paths if _is_there(path)))
+
+
+def _is_there(path: Path) -> bool:
+    """For this user: what he cannot reach his box cannot show."""
+    return os.access(path, os.F_OK)
+
+
+def _is_link(path: Path) -> bool:
+    try:
+        return path.is_symlink()
+    except OSError:
+        return False
 
 
 def _links(paths: Iterable[Path]) -> Iterator[Mount]:
     """The links on the way to these places, each as it is on this machine."""
     for path in paths:
         for each in (*reversed(path.parents), path):
-            if each.is_symlink():
+            if _is_link(each):
                 yield Mount("link", str(each), str(each.resolve()))
 
 
@@ -113,14 +125,14 @@ def _closed(guarded: Iterable[Guarded]) -> Iterator[str]:
     for each in guarded:
         folder = each.folder.resolve()
         for path in (folder / place for place in each.places):
-            if path.exists() and path.resolve().is_relative_to(folder):
+            if _is_there(path) and path.resolve().is_relative_to(folder):
                 yield str(path.resolve())
 
 
 def _covered(wanted: Wanted, folder: Path) -> Iterator[Covered]:
     for path in wanted.secrets:
         real = path.resolve()
-        if real.exists():
+        if _is_there(real):
             yield Covered(str(real), real.is_dir())
     for top, depth in PRIVATE_DEPTH.items():
         yield from _private(Path(top), depth)

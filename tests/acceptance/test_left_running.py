@@ -169,6 +169,7 @@ def nobodys(model: Model, claude: str) -> Iterator[Colony]:
         made.environ |= {
             "PLACE": str(place),
             "PYTHONPATH": f"{place}/checkout:{place}/packages",
+            "COLONY_SANDBOX_RO": f"{place}/python",
             "COLONY_CLAUDE": f"{place}/claude/{program.name}",
         }
         python = f"{place}/python/bin/python{sys.version_info.major}.{sys.version_info.minor}"

@@ -272,6 +272,8 @@ def test_results_that_wait_hold_what_is_new(stage: Stage) -> None:
         3, f"work: REFUSED — shop#2 is not eligible: {why}",
     )  # fmt: skip
     assert stage("cycle", "--post", **full).lines[-1] == "CYCLE — nothing to do"
+    looked = stage("run", "--once", **full)
+    assert f"waiting: shop#2 ({why})" in looked.out
     assert stage.store() == before
     assert stage("next", "--max-review", "2").lines[0] == 'NEXT: shop#2 "A lamp"'
     stage.register("bank")

@@ -4,6 +4,8 @@
 |---|---|
 | `cycle` starts and resumes nothing: one line, status 5 | test_a_cycle_starts_nothing_while_held |
 | nor does it go on with one that is due | test_a_cycle_goes_on_with_nothing_while_held |
+| `run --once` names the limit that its session met | test_one_look_says_what_its_own_session_met |
+| `run` without a login starts nothing, and says so | test_a_loop_without_a_login_says_so |
 | two accounts | test_who_uses_another_account_is_not_held |
 | `explain` names what holds | test_explain_names_what_holds |
 | by hand it is started all the same, with a warning | test_by_hand_it_is_said_and_started |
@@ -55,6 +57,35 @@ def test_a_cycle_starts_nothing_while_held(held: Stage) -> None:
     held.script(work=[answer()], account="berta")
     assert held("cycle", "--post").code == 0, "another account"
     assert moves(held, Ref("barn", 1)) == ["progress", "review"]
+
+
+def test_one_look_says_what_its_own_session_met(stage: Stage) -> None:
+    stage.script(work=[{"limit": "five_hour", "reset_in": 3000}], account="anna")
+    done = stage("run", "--once")
+    [limit] = [line for line in done.lines if line.startswith("LIMIT: ")]
+    assert limit.startswith("LIMIT: usage limit reached — starts paused until 20")
+    assert limit.endswith(" hit it")
+    assert done.lines.index(limit) == len(done.lines) - 2, "before the last line"
+
+
+@pytest.mark.parametrize("words", [(), ("--reserve", "100", "--week-limit", "100")])
+def test_a_loop_without_a_login_says_so(stage: Stage, words: tuple[str, ...]) -> None:
+    before = stage.store()
+    program = stage.cwd / "claude"
+    program.write_text(f"#!/bin/sh\ntouch {stage.cwd}/asked\necho '2.1.328 (Claude Code)'\n")
+    program.chmod(0o755)
+    own = {"COLONY_AGENT": "claude", "COLONY_CLAUDE": str(program)}
+    how = f"{program} has no login (looked in {stage.cwd.parent}/.claude): set ANTHROPIC_API_KEY or"
+    done = stage("run", "--once", *words, **own, COLONY_QUOTA_CLAUDE=str(program))
+    [limit] = [line for line in done.lines if line.startswith("LIMIT: ")]
+    said = "LIMIT: the coding agent is not logged in — nothing is started until it is: "
+    assert limit.startswith(said + how)
+    [look] = [line for line in done.lines if line.startswith("ITER ")]
+    assert "shop#1 (" in look.partition(" waiting: ")[2]
+    assert ("no login → no start" in look) is (not words)
+    assert (stage.runs, stage.store()) == ([], before)
+    assert not (stage.cwd / "asked").exists(), "there is nobody to ask"
+    assert f"wait shop#1: {program} has no login" in stage("run", "--dry-run", *words, **own).out
 
 
 def test_a_cycle_goes_on_with_nothing_while_held(held: Stage) -> None:
@@ -120,7 +151,7 @@ def spent(stage: Stage, days_ago: int = 0) -> None:
 def test_a_day_that_has_cost_enough(stage: Stage, limit: str, reached: bool) -> None:
     spent(stage)
     words = ("--max-cost-per-day", limit)
-    told = f"$0.03 of ${limit} today"
+    told = f"spent $0.03 of ${limit} today"
     lines = ran(stage, *words)
     [line] = [each for each in lines if each["kind"] == "iter"]
     assert told in line["text"]

@@ -158,7 +158,10 @@ def test_what_is_refused_writes_nothing(shut: Stage, words: str, code: int, told
         ("--max-turns many", "--max-turns many: must be a whole number"),
         ("--timeout -1", "--timeout -1: must be 1 or more"),
         ("--permission-mode atuo", "--permission-mode atuo: must be one of"),
-        ("--max-budget-usd NaN", "--max-budget-usd NaN: must be a number of dollars above 0"),
+        (
+            "--max-budget-usd NaN",
+            "--max-budget-usd NaN: must be dollars such as 20 or 7.50, above 0",
+        ),
         ("--ports 8700", "--ports 8700: must be a range of ports"),
         ("--ports 1-70000", "--ports 1-70000: must be a range of ports"),
         ("--session mine", "--session mine: must be a name such as"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import signal
 import subprocess
@@ -28,6 +29,7 @@ from colony.errors import Refused
 TEMPLATES = Path(__file__).parents[2] / "templates"
 REPORT = (TEMPLATES / "report.schema.json").read_text("utf-8")
 VERDICT = (TEMPLATES / "verdict.schema.json").read_text("utf-8")
+PAGE = (TEMPLATES.parent / "docs" / "stand-in.md").read_text("utf-8")
 PROMPT = "# Ticket shop#3\n\nSession s-20260101T1200-abcdef, about other#9.\n"
 
 
@@ -414,5 +416,37 @@ def test_it_takes_nothing_from_the_environment_and_refuses_what_claude_refuses(d
     assert "is not there" in (StandIn(desk.folder / "none.json").login_problem({}) or "")
 
 
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("{", ": not JSON: Expecting property name"),
+        (
+            '{"work": [{"walk": 1}]}',
+            ": work[0]: not exactly one known action (known: answer, ",
+        ),
+        ('{"account": 7}', ": account: not a text"),
+        ("[]", " cannot be played: it is no script"),
+        ('{"work": 7}', " cannot be played: it is no script"),
+    ],
+)
+def test_a_script_that_cannot_be_played_is_no_login(desk: Desk, written: str, told: str) -> None:
+    script = desk.folder / "script.json"
+    script.write_text(written)
+    problem = StandIn(script).login_problem({}) or ""
+    assert problem.startswith("the stand-in's script ")
+    assert f"{script}{told}" in problem
+
+
 def test_every_action_that_a_script_may_name_is_played() -> None:
     assert set(PLAYS) == ACTIONS
+
+
+def test_its_page_names_every_action_and_its_script_can_be_played(tmp_path: Path) -> None:
+    table = [line.partition("|")[2].partition(" |")[0] for line in PAGE.splitlines()]
+    named = {word for cell in table for word in re.findall(r"`(\w+): ", cell)}
+    assert named == ACTIONS
+    script = tmp_path / "script.json"
+    script.write_text(PAGE.partition("```json")[2].partition("```")[0])
+    assert StandIn(script=script).login_problem({}) is None
+    answered = json.loads(script.read_text())["work"][-1]["answer"]
+    assert set(answered) <= set(json.loads(REPORT)["properties"])

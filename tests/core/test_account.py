@@ -21,6 +21,7 @@ from colony.core.account import (
     of_account,
     seen_in,
     told,
+    told_of_login,
     used_of,
 )
 from colony.core.endings import Ending
@@ -40,7 +41,8 @@ CART: Final = Ref("shop", 1)
 def part(began: int, ended: int | None, how: Ending | None = None, **more: Any) -> Used:
     """A part of `anna`'s, by minutes after T."""
     facts = {
-        "session": "s-1", "ref": CART, "agent": "claude", "model": "sonnet", "account": "anna",
+        "session": "s-1", "ref": CART, "number": began + 1, "born": ("", 0), "agent": "claude",
+        "model": "sonnet", "account": "anna",
         "mark": "mark 1", "answered": False, "until_ms": None, "readings": (), "cost_usd": 0.0,
     } | more  # fmt: skip
     ends = None if ended is None else T + ended * MINUTE
@@ -91,12 +93,37 @@ def test_how_long_it_is_held(parts: list[Used], until: int) -> None:
     assert minutes(only(*reversed(parts))) == until, "the order of the records says nothing"
 
 
+def test_a_missing_login_is_told_of_once() -> None:
+    assert told_of_login("", "") == told_of_login("none", "none") == ""
+    begins = "the coding agent is not logged in — nothing is started until it is: none"
+    assert told_of_login("", "none") == told_of_login("other", "none") == begins
+    assert told_of_login("none", "") == "resumed — a login is there"
+
+
 def test_sessions_that_ran_beside_it_are_one_try() -> None:
     """Five that meet the same limit do not make the pause that of five tries."""
     five = [limit(0, 5 + n, 90, session=f"s-{n}") for n in range(5)]
     assert minutes(only(*five)) == 90
     away = [part(0, 5 + n, Ending.PROVIDER, session=f"s-{n}") for n in range(5)]
     assert minutes(only(*away)) == 9 + 1
+
+
+def test_a_hit_before_the_told_reset_makes_the_pause_no_longer() -> None:
+    """Somebody starts by hand while the account is held: the reset stays where it was told."""
+    hits = [limit(0, 1, 90), limit(10, 11, 90, session="s-2"), limit(40, 41, 90, session="s-3")]
+    assert minutes(only(*hits)) == 90
+    assert minutes(only(*hits, limit(91, 92, 90))) == 92 + 15, "after it, it is a try that failed"
+
+
+def test_an_answer_from_before_the_clock_was_set_back_proves_nothing() -> None:
+    """By the wall clock it came after the limit; the machine knows that it began before."""
+    failed = limit(0, 1, 300, session="s-2", born=("boot", 200))
+    assert minutes(only(part(20, 30, answered=True, born=("boot", 100)), failed)) == 300
+    assert minutes(only(part(20, 30, answered=True, session="s-2", number=0), failed)) == 300
+    after = part(20, 30, answered=True, born=("boot", 300))
+    other_boot = part(20, 30, answered=True, born=("another", 100))
+    for proof in (after, other_boot):
+        assert holds_of([proof, failed], LOGIN) == ()
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,14 @@ from histories import SHA, Story
 
 from colony.core.attempts import (
     DEAD,
+    OUT_OF_MEMORY,
     OUT_OF_STEPS,
     Attempts,
     attempts_of,
     cost_cents,
     in_vain,
     is_cost_known,
+    memory_for,
     starts_within_the_hour,
     steps_for,
 )
@@ -101,6 +103,36 @@ def test_an_attempt_that_ran_short_gets_more_steps(lines: list[Marker], steps: i
     assert steps_for(40, of(*lines)) == steps
 
 
+@pytest.mark.parametrize(
+    ("lines", "count"),
+    [
+        ([run(Ending.OUT_OF_MEMORY)], 1),
+        ([run(Ending.OUT_OF_MEMORY, GOOD), run(Ending.OUT_OF_MEMORY, Spent())], 2),
+        ([run(Ending.OUT_OF_MEMORY), run(Ending.NO_REPORT)], 1),
+        ([run(Ending.OUT_OF_MEMORY), half(), DONE, FAIL], 1),
+        ([run(Ending.OUT_OF_MEMORY), AGAIN], 0),
+        ([run(Ending.OUT_OF_STEPS, GOOD)], 0),
+    ],
+)
+def test_who_ran_out_of_memory_is_remembered(lines: list[Marker], count: int) -> None:
+    """What the work needs does not become less because something else happened meanwhile."""
+    assert of(*lines).starved == count
+
+
+def test_it_is_remembered_when_somebody_lets_it_go_on() -> None:
+    story = Story().notes(run(Ending.OUT_OF_MEMORY)).moves("pending").moves("open")
+    assert attempts_of(story.history().events).starved == 1
+
+
+@pytest.mark.parametrize(
+    ("base", "starved", "mb"),
+    [(1000, 0, 1000), (1000, 1, 1500), (1000, 2, 2250), (1000, 3, 3375), (1000, 4, 4000),
+     (1000, 10**6, 4000), (5, 1, 8), (1, 3, 3), (0, 2, 0), (10**6, 9, 4 * 10**6)],
+)  # fmt: skip
+def test_who_ran_out_of_memory_gets_more(base: int, starved: int, mb: int) -> None:
+    assert memory_for(base, starved) == mb
+
+
 def test_starts_of_the_last_hour() -> None:
     story = Story()
     for _ in range(3):
@@ -146,6 +178,7 @@ def test_what_was_cut_off_leaves_a_lower_bound() -> None:
 
 def test_the_words_are_those_of_the_endings() -> None:
     assert OUT_OF_STEPS == Ending.OUT_OF_STEPS
+    assert OUT_OF_MEMORY == Ending.OUT_OF_MEMORY
     assert {Ending.KILLED, Ending.CRASHED} == DEAD
 
 

@@ -23,6 +23,7 @@ from colony.core.endings import (
     Exit,
     Known,
     ending_of,
+    last_words,
     refusal_of,
 )
 from colony.core.turn import Limit, Turn, part_cost
@@ -49,6 +50,7 @@ def test_every_ending_belongs_to_one_owner() -> None:
         "model": "account",
         "no box": "host",
         "no room": "host",
+        "no agent": "host",
         "disk": "host",
         "stopped": "ours",
         "killed": "ours",
@@ -255,6 +257,28 @@ def test_start_up_errors_say_nothing_once_a_model_answered() -> None:
 )
 def test_results(turn: Turn, ending: str) -> None:
     assert ending_of(turn, Exit(1 if turn.is_error else 0), None) == ending
+
+
+NOISE = "Warning: old\n  the model is not there  \n\n"
+
+
+@pytest.mark.parametrize(
+    ("turn", "ending", "said"),
+    [
+        (Turn(), "crashed", "  the model is not there  "),
+        (Turn(events=3), "no box", "  the model is not there  "),
+        (Turn(), "no report", "  the model is not there  "),
+        (Turn(events=3), "no report", ""),
+        (Turn(events=3), "out of steps", ""),
+        (Turn(is_error=True, text="API Error: 400"), "crashed", "API Error: 400"),
+        (Turn(is_error=True, text="API Error: 529"), "provider", "API Error: 529"),
+        (Turn(is_error=True, text=" "), "crashed", "  the model is not there  "),
+        (Turn(has_structured=True, is_error=True, text="late"), "report", ""),
+    ],
+)
+def test_what_the_program_said_of_its_end(turn: Turn, ending: str, said: str) -> None:
+    assert last_words(turn, Ending(ending), NOISE) == said
+    assert last_words(Turn(), Ending.CRASHED, " \n") == ""
 
 
 def test_the_same_refusal_after_a_resume_is_poison() -> None:

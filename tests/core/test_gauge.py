@@ -202,7 +202,7 @@ DAY: Final = T - T % DAY_MS
 
 def cost(usd: float, ended_ms: int | None) -> Used:
     return Used(
-        "s-1", Ref("shop", 1), "claude", "sonnet", "", "", T, ended_ms,
+        "s-1", Ref("shop", 1), 1, ("", 0), "claude", "sonnet", "", "", T, ended_ms,
         Ending.REPORT if ended_ms else None, True, None, (), usd,
     )  # fmt: skip
 
@@ -211,7 +211,7 @@ def test_what_a_day_cost_is_what_ended_on_it() -> None:
     parts = (cost(1, DAY - 1), cost(2, DAY), cost(4, T), cost(8, None), cost(16, DAY + DAY_MS))
     found = spent_today(parts, 20.0, T)
     assert (found.usd, found.until_ms) == (6, DAY + DAY_MS)
-    assert found.text == "$6.00 of $20.00 today"
+    assert found.text == "spent $6.00 of $20.00 today"
     assert found.facts == {"spentUsd": 6, "limitUsd": 20.0}
 
 

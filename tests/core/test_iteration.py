@@ -105,7 +105,7 @@ def test_quota_and_the_days_money_come_first() -> None:
     said = line(replace(IDLE, quota=quota))
     assert said.text.startswith(
         "4 2001-09-09 01:46 UTC · quota 5% of 5 h (resets 2001-09-09 01:47 UTC), week 41%"
-        " < reserve 70% · $12.30 of $20.00 today · running "
+        " < reserve 70% · spent $12.30 of $20.00 today · running "
     )
     assert said.facts["quota"] == READ.facts
     assert said.facts["day"] == {"spentUsd": 12.3, "limitUsd": 20.0}
@@ -124,6 +124,7 @@ def test_quota_and_the_days_money_come_first() -> None:
         ({"at_ms": AT_MS + 1}, False),
         ({"quota": Quota(holds=(replace(HELD, model="opus"),))}, False),
         ({"quota": Quota(gauge=READ)}, False),
+        ({"quota": Quota(gauge=READ).without_login("claude has no login")}, True),
     ],
 )
 def test_while_the_account_is_held_only_what_happens_is_said(

@@ -43,6 +43,7 @@ from colony.core.outbox import (
 )
 from colony.core.relations import is_question
 from colony.core.strict_json import dump_json, load_json
+from colony.core.texts.memory import held, ran_out
 from colony.core.ticket import STATES, NewTicket, Ref, Related
 from colony.core.verdict import Ruled, rule
 
@@ -218,6 +219,31 @@ def test_without_a_report_one_write_says_why(ending: Ending) -> None:
     how: Any = "no report" if BELONGS[ending] == "ticket" else "given back"
     assert (move.kind, move.state) == ("move", "open")
     assert machine_line(move.text) == Run(SESSION, "box1", how, ending, Spent(184, 40, False))
+
+
+@pytest.mark.parametrize(
+    ("changes", "begins"),
+    [
+        ({}, "Open again: there is no usable result, "),
+        ({"in_vain": 2, "progress": False}, "Waits for your answer: 3 attempts in a row"),
+        ({"cap_cents": 100}, "Waits for your answer: it has cost all that it may"),
+    ],
+)
+def test_who_ran_out_of_memory_says_with_how_much(changes: dict[str, Any], begins: str) -> None:
+    told = ran_out(210 << 20, 200 << 20)
+    assert told == "it ran out of memory: it held up to 210 MiB, its limit is 200 MiB"
+    *_, move = no_report(closing(ran_out=told, **changes), Ending.OUT_OF_MEMORY)
+    assert move.text.startswith(begins)
+    assert told in move.text
+    assert told not in no_report(closing(ran_out=told), Ending.STALLED)[-1].text
+
+
+def test_what_is_not_known_of_its_memory_is_left_out() -> None:
+    assert ran_out(0, 0) == "it ran out of memory"
+    assert ran_out(5 << 30, 0) == "it ran out of memory: it held up to 5,120 MiB"
+    assert held(0, 1, "cgroup v1") == ""
+    assert held(3 << 20, 0, "") == "held up to 3 MiB (looked at)"
+    assert held(3 << 20, 4 << 20, "cgroup v2") == "held up to 3 MiB of 4 MiB (cgroup v2)"
 
 
 def test_every_name_is_used_once_and_every_end_of_a_session_has_its_own() -> None:

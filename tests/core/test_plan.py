@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from colony.core.account import Hold
 from colony.core.allowance import Quota, Seat
-from colony.core.eligible import Ready, judge
+from colony.core.eligible import Ready, Waits, judge
 from colony.core.iteration import Iteration, line
-from colony.core.pick import Unready, pick
+from colony.core.pick import Next, Unready, Waiting, pick
 from colony.core.plan import (
     Action,
     Ask,
@@ -149,7 +149,7 @@ def test_starts_are_by_priority_then_age_on_the_lowest_ports() -> None:
          "5 h 75% ≥ reserve 70% until 2001-09-09 01:47 UTC"),
         ({"quota": account(stale=True)}, "quota", "the quota is read first"),
         ({"quota": Quota(spent=Spent(20.1, 20.0, NOW + 60_000))}, "day",
-         "$20.10 of $20.00 today until 2001-09-09 01:47 UTC"),
+         "spent $20.10 of $20.00 today until 2001-09-09 01:47 UTC"),
         ({"quota": held(NOW), "kept": (session("running", 1, "till"),)}, "tries",
          f"{S1} tries first: usage limit reached before"),
         ({"kept": (session("left", 2, due_ms=NOW + 1),)}, "folder",
@@ -285,6 +285,9 @@ def test_when_it_stops_nothing_is_done() -> None:
         (session("parked", due_ms=NOW + 1), {}, "parked"),
         (session("left", due_ms=NOW + 1), {}, "backoff"),
         (session("left", due_ms=NOW + 1, posts=True), {}, "backoff"),
+        (session("left", again_ms=NOW + 1), {}, "backoff"),
+        (session("parked", again_ms=NOW + 1, awaits=True), {}, "backoff"),
+        (session("parked", again_ms=NOW + 1, wanted=True), {}, "backoff"),
         (session("left"), {"paused": frozenset({"shop"})}, "paused"),
         (session("left"), {"quota": held(NOW + 1)}, "held"),
         (session("left"), {"quota": account(stale=True)}, "quota"),
@@ -308,7 +311,7 @@ def test_why_a_session_does_not_go_on(one: Kept, facts: dict[str, Any], code: st
 
 @pytest.mark.parametrize("state", ["parked", "left"])
 def test_a_session_goes_on_at_the_very_moment_it_is_due(state: Any) -> None:
-    assert planned(leased(), kept=(session(state, due_ms=NOW),)) == (
+    assert planned(leased(), kept=(session(state, due_ms=NOW, again_ms=NOW),)) == (
         Resume(S1, Ref("shop", 1), (8700, 8709)),
     )
 
@@ -355,6 +358,8 @@ def test_a_parked_session_that_lost_its_ticket_ends_at_once(
     one = session("parked", due_ms=NOW + 1, checks=checks)
     [action, *_] = planned(row, kept=(one,))
     assert (action == Resume(S1, Ref("shop", 1), None)) is ends
+    [action, *_] = planned(row, kept=(replace(one, again_ms=NOW + 1),))
+    assert isinstance(action, Wait), "it could not find out, a moment ago"
 
 
 def test_a_resume_is_not_held_against_needs() -> None:
@@ -410,6 +415,12 @@ def test_what_was_parked_goes_before_what_is_new_and_goes_alone() -> None:
         (Wait, "tries"),
         (Wait, "tries"),
     ]
+
+
+def test_one_that_is_taken_up_tries_whatever_it_was_told_before() -> None:
+    one = session("parked", answered=True)
+    actions = planned(leased(), make_ticket(1, "till"), kept=(one,), quota=held(NOW - 1))
+    assert [type(each) for each in actions] == [Resume, Wait]
 
 
 def test_what_its_account_parked_goes_on_as_soon_as_that_is_free() -> None:
@@ -707,3 +718,17 @@ def test_the_same_world_gives_the_same_plan(world: Any, dice: Any) -> None:
     rows = list(survey.tickets)
     dice.shuffle(rows)
     assert plan(replace(survey, tickets=tuple(rows)), *rest, NOW) == plan(*world, NOW)
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [("budget", True), ("starts", True), ("reviews", True), ("asked", True), ("blocked", False)],
+)
+def test_work_that_a_cap_or_a_question_keeps_is_named(
+    monkeypatch: pytest.MonkeyPatch, code: Any, said: bool
+) -> None:
+    one = Waiting(make_ticket(1), Waits(code, "because"))
+    found = Next((), (one,), {}, ())
+    monkeypatch.setattr("colony.core.plan.pick", lambda _: found)
+    waits = plan(make_survey(), (), OPEN, Room(folders=FOLDERS), SETTINGS, NOW)
+    assert waits == ((Wait(one.ticket.ref, code, "because"),) if said else ())

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from colony.core.codec import from_json, to_json
 from colony.core.endings import Ending, Exit
-from colony.core.outbox import Effect
+from colony.core.outbox import Closing, Effect, no_report
 from colony.core.session import (
     CHECK_BACKOFF_MS,
     Compose,
@@ -22,6 +23,7 @@ from colony.core.session import (
     Parked,
     ParkFacts,
     PartFacts,
+    ProcessFacts,
     ReportFacts,
     Rest,
     Runner,
@@ -41,7 +43,7 @@ from colony.core.session import (
     phase_of,
     why_no_report,
 )
-from colony.core.session.changes import READINGS_MAX, answered, on_account
+from colony.core.session.changes import READINGS_MAX, answered, go_on_now, on_account
 from colony.core.ticket import Ref
 from colony.core.turn import Reading, Turn
 
@@ -263,6 +265,34 @@ def test_a_session_that_had_nothing_to_begin_with_says_so() -> None:
     assert why_no_report(on_a_budget()) is Ending.CRASHED
 
 
+def died(*, elsewhere: bool, **more: Any) -> Facts:
+    """Its worker died before it answered; `more` of its last part."""
+    dead = replace(part(1, "work", Ending.CRASHED), process=ProcessFacts(7, 8, "boot"))
+    parts = (dead, replace(dead, number=2, **more))
+    return replace(LEASED, parts=parts, agent_died=elsewhere)
+
+
+@pytest.mark.parametrize(
+    ("facts", "why"),
+    [
+        (died(elsewhere=True), Ending.NO_AGENT),
+        (died(elsewhere=False), Ending.CRASHED),
+        (died(elsewhere=True, answered=True), Ending.CRASHED),
+        (died(elsewhere=True, models=("sonnet",)), Ending.CRASHED),
+        (died(elsewhere=True, cost_known=True), Ending.CRASHED),
+        (died(elsewhere=True, process=None), Ending.CRASHED),
+        (died(elsewhere=True, ended=Ending.OUT_OF_STEPS), Ending.OUT_OF_STEPS),
+    ],
+)
+def test_an_agent_that_died_elsewhere_too_is_no_fault_of_the_ticket(
+    facts: Facts, why: Ending
+) -> None:
+    assert why_no_report(facts) is why
+    closing = Closing(facts.ticket, "", "progress", "s-1", "here", progress=False, in_vain=9)
+    asked = any(each.kind == "create" for each in no_report(closing, why))
+    assert asked is (why is not Ending.NO_AGENT)
+
+
 @pytest.mark.parametrize(
     ("facts", "ended", "cut"),
     [
@@ -342,3 +372,14 @@ def test_an_answer_is_read_once_more_whatever_died_before() -> None:
     assert next_step(replace(WORKED, deaths=allowed + 2), NOW) == Compose(Occasion.NO_REPORT)
     silent = replace(LEASED, parts=(part(1, "work", Ending.NO_REPORT),), deaths=allowed + 1)
     assert next_step(silent, NOW) == Compose(Occasion.NO_REPORT)
+
+
+def test_who_takes_it_up_for_a_try_leaves_no_wish_behind() -> None:
+    """Where it then dies, its account is asked again; what a person wanted stays wanted."""
+    park = ParkFacts(1, "limit", 2, NOW + 3_600_000, NOW + 7_200_000, "text", told=True)
+    parked = replace(REPORTED, parks=(park,))
+    tried = go_on_now(parked, NOW, wanted=False)
+    assert tried.parks == (replace(park, resume_ms=NOW),)
+    wanted = go_on_now(tried, NOW + 1)
+    assert wanted.parks == (replace(park, resume_ms=NOW, wanted=True),)
+    assert go_on_now(wanted, NOW + 2, wanted=False) == wanted

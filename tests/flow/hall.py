@@ -80,6 +80,10 @@ class Account:
         del environ
         return "stored login"
 
+    def login_problem(self, environ: Mapping[str, str]) -> str | None:
+        del environ
+        return None if self.mark else "nobody is logged in"
+
     def login_mark(self, environ: Mapping[str, str]) -> str:
         del environ
         return self.mark

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from shop import SHOP, Script, Shop
+from shop import SHOP, Script, Shop, worker
 
-from colony.core.session import Facts
+from colony.core.admission import life_of
+from colony.core.endings import Ending
+from colony.core.session import Facts, Outcome
 from colony.core.texts.retried import retried
 from tests.fakes.meddled import Crash, Moment, at
 
@@ -51,3 +53,30 @@ def test_the_ticket_as_it_is_when_taken_decides(shop: Shop) -> None:
     shop.colony.comment(SHOP, retried(shop.time.wall_ms()), key=shop.key())
     assert steps_of(shop.go(session).facts) == (4, 4)
     assert "at most 4" in budget_of(shop, session)
+
+
+EATS: Script = {
+    "run": "python3 -c 'import time; kept = b\"x\" * 180_000_000; time.sleep(2)' || sleep 30"
+}
+"""Takes 190 MB, the agent's own among them, for two seconds; where it is killed the agent waits."""
+
+
+def test_who_ran_out_of_memory_is_ended_and_the_next_one_gets_more(shop: Shop) -> None:
+    """Here nobody but the look at its processes holds it to its limit."""
+    shop.play(work=[EATS, *worker()])
+    facts = shop.work(memory_mb=100, memory_max_mb=150).facts
+    [part] = facts.parts
+    assert (part.ended, part.cause) == (Ending.OUT_OF_MEMORY, "memory")
+    assert part.peak_bytes > 150 << 20
+    assert part.counted_by == "looked at"
+    assert facts.setup.memory_max == 150 << 20
+    [told] = [each for each in shop.told() if "ran out of memory" in each]
+    assert "MiB, its limit is 150 MiB. The next worker tries." in told
+    [usage] = [each.text for each in shop.lines if each.kind == "usage"]
+    assert "ended: out of memory — it ran out of memory: it held up to " in usage
+    facts = shop.work(memory_mb=100, memory_max_mb=150).facts
+    assert facts.outcome is not Outcome.NO_REPORT
+    assert [part.ended for part in facts.parts] == [Ending.REPORT, Ending.REPORT]
+    assert facts.setup.starved == 1
+    assert (facts.setup.memory_max, facts.setup.memory_expected) == (225 << 20, 150 << 20)
+    assert life_of(facts).memory == 150 << 20

@@ -185,9 +185,9 @@ def test_a_try_that_failed_is_waited_for_whatever_the_account_says(hall: Hall) -
     assert (one.awaits, one.due_ms) == (True, BEGUN_MS + 60 * MINUTE)
     tries = {one.session: Tries(2, "x", hall.time.now_ms)}
     one = sessions_in(hall.runs, hall.time.now_ms, tries, ()).kept[0]
-    assert (one.awaits, one.due_ms) == (False, hall.time.now_ms + 60_000)
+    assert (one.awaits, one.again_ms) == (True, hall.time.now_ms + 60_000)
     ordered = sessions_in(hall.runs, hall.time.now_ms, tries, (one.session,)).kept[0]
-    assert (ordered.awaits, ordered.due_ms) == (False, 0)
+    assert (ordered.awaits, ordered.due_ms, ordered.again_ms) == (False, 0, 0)
 
 
 # --- readings ------------------------------------------------------------------------------------

@@ -89,6 +89,15 @@ def nothing_is_left_running() -> Iterator[None]:
     assert asleep() == []
 
 
+def test_why_it_died_is_kept_without_secrets(shop: Shop) -> None:
+    shop.secrets = {"GATE_CODE": "open-sesame-9"}
+    shop.play(work=[{"sleep": "open-sesame-9 " + "x" * 300}])
+    [first, *_] = shop.work().facts.parts
+    assert first.how.startswith("crashed: ValueError: could not convert string to float: '[GATE_")
+    assert "sesame" not in first.said
+    assert len(first.said) == 200
+
+
 # --- what it sees ------------------------------------------------------------------------------
 
 

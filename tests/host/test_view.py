@@ -135,6 +135,14 @@ def test_a_secret_is_covered_where_links_lead(wanted: Wanted) -> None:
     assert found[str(secret)] == "cover file"
 
 
+def test_what_this_user_cannot_reach_is_no_part_of_the_box(wanted: Wanted) -> None:
+    """As a path that the kernel will not look up, or one in a folder that is closed to him."""
+    away = Path("/" + "a" * 300) / "docs"
+    closed = Guarded(wanted.folder, (away.parent.name,))
+    more = replace(wanted, read=(away,), secrets=(away,), guarded=(closed,))
+    assert mounts_for(more) == mounts_for(wanted)
+
+
 def test_a_home_in_the_dev_folder_cannot_be_kept_apart(wanted: Wanted) -> None:
     home = wanted.folder / "anna"
     home.mkdir()

@@ -68,6 +68,8 @@ class Account:
     conversations: dict[str, Conversation] = field(default_factory=dict)
     turned_away: Callable[[Box, int | None], object] = lambda box, resets_ms: None
     """Told of each call that met a limit as it began, and of the reset that it was told."""
+    answered: Callable[[Box], object] = lambda box: None
+    """Told of each step of a call."""
 
     def use(self) -> None:
         if self.world.now_s - self.window_s >= WINDOW_S:
@@ -179,6 +181,7 @@ class _Call:
     def _step(self) -> None:
         self.steps += 1
         self.account.use()
+        self.account.answered(self.box)
         self.known.pending += self.dice.randint(1_000, 90_000)
         usage = {"input_tokens": 100, "output_tokens": 20}
         call = {

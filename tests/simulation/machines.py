@@ -177,7 +177,9 @@ class Threads:
 class Box:
     """An agent in its box: a process that dies with the one that started it."""
 
-    oom_kills = 0
+    peak_bytes = 200 << 20
+    counted_by = "simulated"
+    out_of_memory = False
 
     def __init__(self, owner: Process, stops: Stops, command: Command, boxes: Boxes) -> None:
         self.owner, self.command = owner, command
@@ -213,6 +215,9 @@ class Box:
         self.asked_to_end = True
         self.process.end(-15)
         return self._exit()
+
+    def kill(self) -> Exit:
+        return self.stop(0)
 
     def _exit(self) -> Exit:
         status = self.process.status or 0
@@ -254,7 +259,7 @@ class Boxes:
     def undo(self, guarded: object, before: object) -> tuple[()]:
         return ()
 
-    def spawn(self, command: Command, containment: object) -> Box:
+    def spawn(self, command: Command, containment: object, limits: object) -> Box:
         self._owner.check()
         self.effect("spawn")
         return Box(self._owner, self._stops, command, self)

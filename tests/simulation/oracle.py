@@ -7,6 +7,7 @@ reads from the feed of the tracker, line by line, with rules of its own.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
@@ -66,9 +67,9 @@ class Oracle:
         """Session -> seconds of its agents."""
         self._began: dict[Box, float] = {}
         self._last = 0
-        self.met: dict[Path, tuple[int, int | None]] = {}
-        """Home -> when, by its clock, one of its agents last was turned away by a limit, and the
-        reset that it told."""
+        self.met: dict[Path, tuple[float, int, int | None]] = {}
+        """Home -> when one of its agents last was turned away by a limit, the same by its own
+        clock, and the reset that it told; nothing once one that began later was answered."""
         self.passed_over: dict[tuple[Path, Ref], int] = {}
 
     # --- what lives --------------------------------------------------------------------------
@@ -118,14 +119,20 @@ class Oracle:
         """A limit holds the account, not the ticket: who met it begins nothing before its reset, as
         the home's own clock has it, but for one try each two hours."""
         home, now_ms = box.owner.home, Clock(box.owner.host).wall_ms()
-        met_ms, reset_ms = self.met.get(home.folder, (0, None))
+        _, met_ms, reset_ms = self.met.get(home.folder, (0.0, 0, None))
         since_s = (box.owner.begun_ms - met_ms) / 1000
         least_s = LIMIT_LEAST_S if reset_ms is None else TRY_EVERY_S
         before_reset = reset_ms is None or now_ms < reset_ms
         if SIDE_BY_SIDE_S < since_s < least_s and before_reset:
             where = home.folder.name
             self._broken("I10", f"{box.session} was begun against a limit that {where} had met")
-        self.met[home.folder] = (now_ms, resets_ms)
+        self.met[home.folder] = (self.world.now_s, now_ms, resets_ms)
+
+    def answered(self, box: Box) -> None:
+        """What its home had met before this agent began is over, whatever its clock says since."""
+        met_s, _, _ = self.met.get(box.owner.home.folder, (math.inf, 0, None))
+        if self._began[box] > met_s:
+            del self.met[box.owner.home.folder]
 
     def part_over(self, box: Box) -> None:
         if self.live.pop(box, None) is not None:

@@ -129,7 +129,7 @@ class Run:
         self.network = Network(world, colony, self.mix.weather)
         self.oracle = Oracle(world, colony, self.agents)
         self.network.news = dice.random() < 0.2
-        account.turned_away = self.oracle.turned_away
+        account.turned_away, account.answered = self.oracle.turned_away, self.oracle.answered
         self.network.oracle, self.network.effect = self.oracle, self._effect
         manner = Manner(
             tickets=dice.randint(4, 10), rejects=dice.uniform(0, 0.4),

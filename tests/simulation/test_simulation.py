@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ast
 import os
+import pty
+import shlex
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -77,6 +80,48 @@ def test_a_seed_is_replayed_exactly() -> None:
         for seed in ("1", "2")
     }  # fmt: skip
     assert len(told) == 1
+
+
+COMMAND = (sys.executable, "-m", "tests.simulation")
+
+
+def test_ctrl_c_tells_what_was_played() -> None:
+    """As on a terminal, where it reaches every process of the group."""
+    terminal, shown = pty.openpty()
+    with subprocess.Popen(
+        [*COMMAND, "--seeds", "500", "--jobs", "1"],
+        cwd=HERE.parents[1], stdout=subprocess.PIPE, stderr=shown, text=True,
+        start_new_session=True,
+    ) as process:  # fmt: skip
+        os.close(shown)
+        seen = b""
+        while b"1 of 500" not in seen:
+            seen += os.read(terminal, 4096)
+        os.killpg(process.pid, signal.SIGINT)
+        told, _ = process.communicate(timeout=60)
+    os.close(terminal)
+    assert process.returncode == 128 + signal.SIGINT
+    assert "of 500 simulated days" in told
+    assert told.splitlines()[-1].startswith("0 of ")
+    assert b"Traceback" not in seen
+
+
+def test_a_reader_that_has_seen_enough_is_no_error() -> None:
+    command = f"{shlex.join(COMMAND)} --replay 3 | head -1"
+    done = subprocess.run(
+        ["sh", "-c", command], cwd=HERE.parents[1], capture_output=True, text=True, check=True
+    )
+    assert (len(done.stdout.splitlines()), done.stderr) == (1, "")
+
+
+@pytest.mark.parametrize(
+    "words", ["--replay -1", "--replay 3 --seeds 2", "--seeds 0", "--jobs 0", "--from x"]
+)
+def test_a_command_line_that_says_nothing_is_refused(words: str) -> None:
+    done = subprocess.run(
+        [*COMMAND, *words.split()], cwd=HERE.parents[1], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "")
 
 
 def test_it_is_the_products_own_plan_and_steps_that_run() -> None:

@@ -50,9 +50,18 @@ class StandIn:
         return None
 
     def login_problem(self, environ: Mapping[str, str]) -> str | None:
+        """What its script lacks: it is all that a run of it needs."""
         del environ
-        if self.script is not None and not self.script.is_file():
+        if self.script is None:
+            return None
+        if not self.script.is_file():
             return f"the stand-in's script {self.script} is not there"
+        try:
+            load(str(self.script))
+        except ValueError as error:
+            return f"the stand-in's script cannot be played: {error}"
+        except (OSError, AttributeError, TypeError, RecursionError):
+            return f"the stand-in's script {self.script} cannot be played: it is no script"
         return None
 
     def login(self, environ: Mapping[str, str]) -> str:

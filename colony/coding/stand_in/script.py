@@ -66,7 +66,10 @@ def load(path: str | None) -> Object:
     """
     if not path:
         return {}
-    script: Object = json.loads(Path(path).read_text(encoding="utf-8"))
+    try:
+        script: Object = json.loads(Path(path).read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path}: not JSON: {error}") from error
     for name in ("account", "login"):
         if not isinstance(script.get(name, ""), str):
             raise ValueError(f"{path}: {name}: not a text")
@@ -80,7 +83,8 @@ def load(path: str | None) -> Object:
 def check(actions: list[Object], where: str) -> None:
     for at, action in enumerate(actions):
         if not action_of(action):
-            raise ValueError(f"{where}[{at}]: not exactly one known action")
+            known = ", ".join(sorted(ACTIONS))
+            raise ValueError(f"{where}[{at}]: not exactly one known action (known: {known})")
         for inner in ("then", "otherwise", "actions"):
             check(action.get(inner, []), f"{where}[{at}].{inner}")
 

@@ -17,6 +17,8 @@ DENIALS_MAX: Final = 100
 ENTRIES_MAX: Final = 200
 """Models and cleanup lines of a part, each."""
 READINGS_MAX: Final = 20
+SAID_MAX: Final = 200
+"""Characters of why a part ended."""
 ENTRY_MAX: Final = 300
 """Characters of one of them."""
 
@@ -74,6 +76,11 @@ class Ended:
     now_ms: int
     answer_sha256: str = ""
     cleanup: tuple[str, ...] = ()
+    peak_bytes: int = 0
+    """Most memory that it held; 0: not known."""
+    counted_by: str = ""
+    said: str = ""
+    """Why, in its agent's own words, without secrets."""
 
 
 def part_ended(facts: Facts, number: int, end: Ended) -> Facts:
@@ -109,6 +116,9 @@ def part_ended(facts: Facts, number: int, end: Ended) -> Facts:
             met=turn.agent_session == part.agent_session,
             readings=turn.quota[:READINGS_MAX],
             answered=part.answered or bool(turn.models),
+            peak_bytes=end.peak_bytes,
+            counted_by=end.counted_by,
+            said=clip(end.said, SAID_MAX),
         ),
     )
 
@@ -119,13 +129,14 @@ def park_changed(facts: Facts, park: ParkFacts) -> Facts:
     return replace(facts, parks=(*earlier, park), asked=None if park.told else facts.asked)
 
 
-def go_on_now(facts: Facts, now_ms: int) -> Facts:
-    """A person wants a parked session to go on, whatever its time."""
+def go_on_now(facts: Facts, now_ms: int, *, wanted: bool = True) -> Facts:
+    """A parked session goes on, whatever its time. `wanted`: by a person's word, which holds until
+    it does; who takes it up for the account's sake asks the account again where that failed."""
     park = facts.parked
     if park is None:
         return replace(facts, asked=None)
     resume_ms = min(park.resume_ms, now_ms)
-    return park_changed(facts, replace(park, resume_ms=resume_ms, wanted=True))
+    return park_changed(facts, replace(park, resume_ms=resume_ms, wanted=wanted or park.wanted))
 
 
 def taken_up(facts: Facts) -> Facts:

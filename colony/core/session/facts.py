@@ -7,11 +7,14 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final, Literal
 
+from colony.core.attempts import memory_for
 from colony.core.budget import limit_usd
 from colony.core.endings import Cause, Ending
+from colony.core.guard import MIB
 from colony.core.money import nanos_of, usd_of
 from colony.core.outbox import Effect
 from colony.core.texts.lease import ParkReason
+from colony.core.texts.memory import ran_out
 from colony.core.ticket import Ref
 from colony.core.tree_facts import NOTHING_YET, TreeFacts, TreeSetup
 from colony.core.turn import Reading, Usage
@@ -107,9 +110,25 @@ class Setup:
     crash_resumes: int = 2
     """Times that the session is taken up again after a process of it died."""
     memory_mb: int = 1024
-    """MiB that the session is expected to hold."""
+    """MiB that a session is expected to hold, as it is set."""
+    memory_max_mb: int = 0
+    """MiB that a session may hold before it is ended, as it is set; 0: no limit."""
+    pids_max: int = 4096
+    """Processes and threads that it may have where a control group counts them; 0: no limit."""
+    starved: int = 0
+    """Earlier attempts at the ticket that ran out of memory: this one asks for more."""
     tree: TreeSetup | None = None
     """None: it works in the dev folder itself."""
+
+    @property
+    def memory_expected(self) -> int:
+        """Bytes that this session is expected to hold."""
+        return memory_for(self.memory_mb, self.starved) * MIB
+
+    @property
+    def memory_max(self) -> int:
+        """Bytes that this session may hold; 0: no limit."""
+        return memory_for(self.memory_max_mb, self.starved) * MIB
 
     def worker_limit_usd(self, spent_usd: float) -> float | None:
         """What a part of the worker may cost, once the session has cost so much. None: no limit;
@@ -185,6 +204,30 @@ class PartFacts:
     """The newest of each window of the account's quota."""
     answered: bool = False
     """The model has said something."""
+    peak_bytes: int = 0
+    """Most memory that it held; 0: not known."""
+    counted_by: str = ""
+    """Who counted that: its control group, or whoever looked now and then."""
+    said: str = ""
+    """Why it ended so, in its agent's own words, without secrets; empty: it said nothing."""
+
+    @property
+    def wordless(self) -> bool:
+        """Its process was there and died before a model, or its own program's result, said
+        anything."""
+        spoke = self.answered or bool(self.models) or self.cost_known
+        return self.ended is Ending.CRASHED and self.process is not None and not spoke
+
+    @property
+    def how(self) -> str:
+        """How it ended, and why as far as that is known: `crashed: no such option`."""
+        if self.ended is None:
+            return "not ended"
+        why = self.said
+        if not why and self.ended is Ending.CRASHED:
+            why = f"exit status {self.exit_code}" if self.exit_code else ""
+            why = f"signal {self.exit_signal}" if self.exit_signal else why
+        return f"{self.ended}: {why}" if why else str(self.ended)
 
     @property
     def folder(self) -> str:
@@ -256,6 +299,9 @@ class Facts:
     """The ticket's last event that the brief holds."""
     strangers: bool = False
     """The brief held words of somebody who may not order work."""
+    agent_died: bool = False
+    """When it began, its agent had died on another ticket, and had not answered since: where it
+    dies again, that is no attempt at this ticket."""
     earlier: str = ""
     """The session whose run folder the brief tells of: an attempt before this one, at this host."""
     lease: LeaseFacts | None = None
@@ -321,6 +367,14 @@ class Facts:
         if last is None or last.ended is not Ending.OUT_OF_BUDGET:
             return False
         return self.limit_usd(last) != self.setup.worker.max_budget_usd
+
+    @property
+    def ran_out(self) -> str:
+        """How the worker ran out of memory at last, in words; empty: it did not."""
+        last = self.worked[-1] if self.worked else None
+        if last is None or last.ended is not Ending.OUT_OF_MEMORY:
+            return ""
+        return ran_out(last.peak_bytes, self.setup.memory_max)
 
     @property
     def steps(self) -> int:

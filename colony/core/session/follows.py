@@ -32,6 +32,7 @@ FOLLOWS: Final[dict[Ending, Follows]] = {
     Ending.MODEL: "back",
     Ending.NO_BOX: "back",
     Ending.NO_ROOM: "back",
+    Ending.NO_AGENT: "back",
     Ending.DISK: "back",
     Ending.STOPPED: "again",
     Ending.KILLED: "again",

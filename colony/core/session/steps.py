@@ -384,6 +384,8 @@ def why_no_report(facts: Facts) -> Ending:
         return Ending.CRASHED
     if not worked:
         return Ending.OUT_OF_BUDGET if facts.spent_up else Ending.CRASHED
+    if facts.agent_died and all(part.wordless for part in worked):
+        return Ending.NO_AGENT
     own = [part for part in worked if part.kind == "work"] or worked
     last = worked[-1] if worked[-1].ended in INTERRUPTED else own[-1]
     assert last.ended is not None

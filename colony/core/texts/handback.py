@@ -16,7 +16,7 @@ REASONS: Final[dict[Ending, str]] = {
     Ending.OUT_OF_TIME: "the worker's time was up",
     Ending.STALLED: "the worker was silent for too long",
     Ending.OUT_OF_BUDGET: "the worker had spent all it may",
-    Ending.OUT_OF_MEMORY: "the work needed more memory than it may have",
+    Ending.OUT_OF_MEMORY: "it ran out of memory",
     Ending.TOO_LONG: "the worker's conversation had grown too long",
     Ending.REFUSED: "the model declined the task",
     Ending.LIMIT: "the account has used up its limit",
@@ -26,6 +26,7 @@ REASONS: Final[dict[Ending, str]] = {
     Ending.MODEL: "the chosen model is not available",
     Ending.NO_BOX: "the work could not be closed off from the computer",
     Ending.NO_ROOM: "the computer has no room for the work",
+    Ending.NO_AGENT: "the coding agent does not run on its computer at the moment",
     Ending.DISK: "the computer's disk is full",
     Ending.STOPPED: "it was stopped",
     Ending.KILLED: "it was ended from outside",
@@ -41,31 +42,35 @@ def how_of(ending: Ending) -> Literal["no report", "given back"]:
     return "no report" if BELONGS[ending] == "ticket" else "given back"
 
 
-def given_up(session: str, host: str, ending: Ending, spent: Spent, count: int) -> str:
-    """The text of the move to `pending`, after so many attempts in a row."""
+def given_up(
+    session: str, host: str, ending: Ending, spent: Spent, count: int, why: str = ""
+) -> str:
+    """The text of the move to `pending`, after so many attempts in a row. `why`: more than its
+    word says, here and below."""
     return lay(
         f"Waits for your answer: {count} attempts in a row brought nothing; this time"
-        f" {REASONS[ending]}.",
+        f" {why or REASONS[ending]}.",
         machine=Run(session, host, how_of(ending), ending, spent),
     )
 
 
-def spent_up(session: str, host: str, ending: Ending, spent: Spent) -> str:
+def spent_up(session: str, host: str, ending: Ending, spent: Spent, why: str = "") -> str:
     """The text of the move to `pending` of a ticket that has cost all that it may."""
     return lay(
-        f"Waits for your answer: it has cost all that it may; this time {REASONS[ending]}.",
+        f"Waits for your answer: it has cost all that it may; this time {why or REASONS[ending]}.",
         machine=Run(session, host, how_of(ending), ending, spent),
     )
 
 
-def given_back(session: str, host: str, ending: Ending, spent: Spent) -> str:
+def given_back(session: str, host: str, ending: Ending, spent: Spent, why: str = "") -> str:
     """The text of the move to `open`."""
+    why = why or REASONS[ending]
     if BELONGS[ending] == "ticket":
         return lay(
-            f"Open again: there is no usable result, {REASONS[ending]}. The next worker tries.",
+            f"Open again: there is no usable result, {why}. The next worker tries.",
             machine=Run(session, host, "no report", ending, spent),
         )
     return lay(
-        f"Open again: the work was interrupted, {REASONS[ending]}. It will be started anew.",
+        f"Open again: the work was interrupted, {why}. It will be started anew.",
         machine=Run(session, host, "given back", ending, spent),
     )

@@ -15,7 +15,7 @@ from colony.core.project import Project
 from colony.core.session import Facts
 from colony.core.survey import Survey
 from colony.core.ticket import History, Ref
-from colony.errors import ColonyError, Refused
+from colony.errors import ColonyError
 from colony.flow import runs
 from colony.flow.briefing import Wanted, gather, project_of
 from colony.flow.observe import Viewpoint
@@ -84,7 +84,7 @@ def own_reasons(asked: Asked) -> Iterator[Reason]:
     yield _said("brief", "its brief can be written", lambda: _brief(asked, project))
     yield _said("ports", "there is a free range of ports", lambda: _ports(asked))
     yield _room(asked)
-    yield _said("busy", "no session works in its dev folder", lambda: _folder(asked))
+    yield _folder(asked)
 
 
 def _said(code: str, good: str, check: Callable[[], object]) -> Reason:
@@ -97,7 +97,6 @@ def _said(code: str, good: str, check: Callable[[], object]) -> Reason:
 
 
 _REMEDIES: Final[Mapping[str, str]] = {
-    "busy": "see which: colony sessions",
     "ports": "let sessions end, or widen COLONY_PORT_POOL",
     "room": "let sessions end, or make room; what is read: colony doctor",
 }
@@ -124,6 +123,8 @@ def _account(asked: Asked) -> Iterator[Reason]:
     why = standing.against(seat)
     if why is not None:
         yield Reason(*why, against=True, remedy=_by_hand(asked, why[0]))
+    elif rests := quota.rests(asked.ref, standing.now_ms):
+        yield Reason(*rests, against=True, remedy=_by_hand(asked, rests[0]))
     elif quota.needed_by(seat):
         yield Reason("account", "nothing holds its account", against=False)
 
@@ -222,15 +223,9 @@ def _fits(asked: Asked) -> None:
         raise NoRoom(full.text)
 
 
-def _folder(asked: Asked) -> None:
+def _folder(asked: Asked) -> Reason:
     place = asked.settings.place
-    if runs.folder_taken(asked.view.registry, place.home, asked.ref):
-        raise Refused("another session works in its dev folder")
-    project = project_of(asked.view.registry, asked.ref.project)
-    folder = works_in(project, place.home, asked.ref)
-    parked = runs.parked_in(place.runs_dir, str(folder)) if folder is not None else None
-    if parked is not None and parked.ticket != asked.ref:
-        raise Refused(
-            f"session {parked.session} ({parked.ticket}) is parked in its dev folder:"
-            f" colony resume {parked.session}, or colony stop {parked.session}"
-        )
+    taken = runs.folder_taken(asked.view.registry, place.home, place.runs_dir, asked.ref)
+    if taken is not None:
+        return Reason("busy", taken.text, True, taken.remedy)
+    return Reason("busy", "no session works in its dev folder", against=False)

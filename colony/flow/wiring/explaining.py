@@ -43,9 +43,11 @@ def _queue(asked: Asked) -> Iterator[Delay]:
     """What is next before this ticket; a ticket whose folder is taken is passed over."""
     eligible = [each.ticket for each in pick(look(asked.tracker, asked.view)).eligible]
     at = next((at for at, each in enumerate(eligible) if each.ref == asked.ref), 0)
-    home = asked.settings.place.home
+    place, registry = asked.settings.place, asked.view.registry
     earlier = [
-        each for each in eligible[:at] if not folder_taken(asked.view.registry, home, each.ref)
+        each
+        for each in eligible[:at]
+        if not folder_taken(registry, place.home, place.runs_dir, each.ref)
     ]
     if earlier:
         yield behind(asked.history.ticket, earlier)

@@ -194,6 +194,8 @@ def setup_of(
         max_half_done=settings.work.max_half_done,
         max_cost_cents=settings.work.max_cost_per_ticket or 0,
         memory_mb=settings.guard.session_memory // MIB,
+        memory_max_mb=settings.work.session_memory_max_mb,
+        pids_max=settings.work.session_pids_max,
     )
 
 
