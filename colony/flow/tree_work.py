@@ -21,6 +21,7 @@ from colony.host.files import read_bytes
 from colony.host.git import BY, MAIL
 from colony.host.merging import Conflicts, Planned
 from colony.host.trees import BASE_REF, Trees
+from colony.host.view import emptied_in
 
 GIT_S: Final = 600.0
 SETUP_S: Final = 1800.0
@@ -45,7 +46,7 @@ _READY: Final = f"""set -e
 git update-ref "$2" "$3"
 """
 
-# $1 branch, $2 the base's commit, $3 message, $4 file
+# $1 branch, $2 the base's commit, $3 message, $4 file in $TMPDIR, and what the box shows as empty
 _SAVE: Final = f"""set -e
 {_GIT}
 bad() {{ echo "$*" >&2; exit 1; }}
@@ -58,9 +59,18 @@ if [ "$on" != "refs/heads/$1" ]; then
   git symbolic-ref HEAD "refs/heads/$1"
 fi
 git add -A
-git diff --cached --quiet HEAD || git commit -q --no-verify -m "$3"
-[ -n "$(git rev-list --max-count=1 HEAD "^$2")" ] || exit {NOTHING_NEW}
-git bundle create -q --version=2 "$4" "^$2" "refs/heads/$1"
+branch=$1 base=$2 message=$3 file=$TMPDIR/$4
+shift 4
+export GIT_LITERAL_PATHSPECS=1
+empty=$(git hash-object -t blob /dev/null)
+for each in "$@"; do
+  from=HEAD
+  [ "$(git rev-parse -q --verify "HEAD:$each" || true)" != "$empty" ] || from=$base
+  git reset -q "$from" -- "$each"
+done
+git diff --cached --quiet HEAD || git commit -q --no-verify -m "$message"
+[ -n "$(git rev-list --max-count=1 HEAD "^$base")" ] || exit {NOTHING_NEW}
+git bundle create -q --version=2 "$file" "^$base" "refs/heads/$branch"
 """
 
 
@@ -178,9 +188,10 @@ class TreeWork:
         """The bundle's sha256; empty: there is nothing to save; None: it was stopped."""
         setup, place = self._setup, self._bench.place
         # The one name in the scratch space that is read afterwards.
-        words = (setup.branch, setup.base, message)
-        script = f'set -- "$1" "$2" "$3" "$TMPDIR/{BUNDLE}"\n{_SAVE}'
-        order = self._order("save", ("/bin/sh", "-c", script, "sh", *words), GIT_S)
+        folder = Path(self._facts.setup.folder)
+        emptied = emptied_in(folder) if self._bench.walls is not None else ()
+        words = (setup.branch, setup.base, message, BUNDLE, *emptied)
+        order = self._order("save", ("/bin/sh", "-c", _SAVE, "sh", *words), GIT_S)
         with inside(place, order, self._stops) as done:
             if done.cause == "stop":
                 return None

@@ -9,6 +9,8 @@
 | a re-dispatch finds its tree | test_sent_back_it_goes_on_in_the_same_tree |
 | what stays, and why | test_the_doctor_names_the_trees_that_stay |
 | the brief says where and on which branch | test_a_brief_says_where_and_on_which_branch |
+| of the base objects are read, nothing is written | test_nothing_of_the_base_can_be_written_… |
+| what the box shows as empty is not committed so | test_a_tracked_env_file_… |
 | `--dry-run` makes nothing | test_a_dry_run_makes_no_tree |
 """
 
@@ -67,6 +69,50 @@ def test_a_ticket_is_worked_on_in_a_tree_of_its_own(stage: Stage) -> None:
     assert f"where you work: `{tree(stage)}`" in brief and "Your branch: `colony/shop-1`" in brief
     assert "merged into main" in stage.texts(CART)
     assert not list((stage.run / "inside").glob("*/scratch"))
+
+
+def test_nothing_of_the_base_can_be_written_from_a_worker(stage: Stage) -> None:
+    """Its objects are borrowed: they are read. Its refs and files are not even seen."""
+    base = dev(stage)
+    before = git(base, "for-each-ref") + git(base, "rev-parse", "HEAD")
+    canaries = [
+        "canary", "gate.txt", ".git/canary", ".git/config", ".git/HEAD", ".git/hooks/post-merge",
+        ".git/refs/heads/main", ".git/refs/heads/canary", ".git/objects/canary",
+        ".git/objects/info/alternates", ".git/objects/pack/canary",
+    ]  # fmt: skip
+    tries = " ".join(f"{base}/{each}" for each in canaries)
+    writes = f'for each in {tries}; do (mkdir -p "${{each%/*}}"; echo canary >>"$each"); done'
+    removes = f"find {base}/.git/objects -type f -exec rm -f {{}} +"
+    reads = "git cat-file -p refs/colony/base:gate.txt >read.txt"
+    plays(stage, {"run": f"({writes}; {removes}) 2>/dev/null; {reads}"})
+    done = stage("work", "shop", "1", "--post")
+    assert done.code == 0, done.out + done.err
+    assert (base / "read.txt").read_text() == "closed\n", "it was read, and merged"
+    assert git(base, "rev-parse", "main^1") in before
+    assert git(base, "fsck", "--strict") == ""
+    for path in base.rglob("*"):
+        assert path.name not in ("canary", "post-merge")
+        assert path.is_dir() or b"canary" not in path.read_bytes()
+
+
+@pytest.mark.parametrize("how", ["left to Colony", "by the worker"])
+def test_a_tracked_env_file_is_not_committed_as_the_box_shows_it(stage: Stage, how: str) -> None:
+    commit(dev(stage), {".env": "KEY=real\n", "apps/.env.local": "KEY=two\n"})
+    commits = "git add -A; git -c user.name=a -c user.email=a@a commit -qm all"
+    looks = "cat .env apps/.env.local >seen.txt; echo KEY=new >new.env; echo open >gate.txt"
+    makes = "mkdir b; echo KEY=made >b/.env"
+    also = commits if how == "by the worker" else makes
+    plays(stage, {"run": f"{looks}; {also}"})
+    done = stage("work", "shop", "1", "--post")
+    assert done.code == 0, done.out + done.err
+    assert (dev(stage) / "seen.txt").read_text() == ""
+    assert (dev(stage) / "gate.txt").read_text() == "open\n"
+    assert git(dev(stage), "show", "main:.env") == "KEY=real"
+    assert git(dev(stage), "show", "main:apps/.env.local") == "KEY=two"
+    assert (dev(stage) / ".env").read_text() == "KEY=real\n"
+    files = git(dev(stage), "ls-tree", "-r", "--name-only", "main").split()
+    assert "new.env" in files and "b/.env" not in files
+    assert how != "left to Colony" or (tree(stage) / "b/.env").read_text() == "KEY=made\n"
 
 
 def test_setup_runs_in_the_box(stage: Stage) -> None:
