@@ -11,6 +11,7 @@
 | the brief says where and on which branch | test_a_brief_says_where_and_on_which_branch |
 | of the base objects are read, nothing is written | test_nothing_of_the_base_can_be_written_… |
 | what the box shows as empty is not committed so | test_a_tracked_env_file_… |
+| a full disk, and whose tree stays | test_a_full_disk_… test_a_re_dispatch_… |
 | `--dry-run` makes nothing | test_a_dry_run_makes_no_tree |
 """
 
@@ -201,6 +202,17 @@ def test_a_full_disk_takes_the_trees_that_are_nobodys(stage: Stage) -> None:
     assert done.code == 5 and "no room: disk" in done.out
     assert not tree(stage, 1).exists() and tree(stage, 2).is_dir()
     assert "TREE — shop-1 is removed" in done.out
+
+
+def test_a_re_dispatch_does_not_reap_its_own_tree(stage: Stage) -> None:
+    stage.script(work=[WRITES, answer(complete=False, open=["the hinge"])])
+    stage.ticket(subject="A door")
+    for number in (1, 2):
+        assert stage("work", "shop", str(number), "--post").code == 0
+    huge = str(10**8)
+    done = stage("work", "shop", "1", "--post", COLONY_SESSION_DISK_MB=huge, COLONY_GUARD="on")
+    assert done.code == 5 and "no room: disk" in done.out
+    assert tree(stage, 1).is_dir() and not tree(stage, 2).exists()
 
 
 def test_a_dry_run_makes_no_tree(stage: Stage) -> None:
