@@ -26,7 +26,7 @@ from colony.host.clock import SystemClock
 app = verbs()
 
 
-@verb(app, ("intake", "hours", *(name for name in WORK if name != "ports")))
+@verb(app, ("hours", *(name for name in WORK if name != "ports")))
 def cycle(
     context: Context, post: Post = False, dry_run: DryRun = False, ports: Ports = None
 ) -> int:

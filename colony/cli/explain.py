@@ -11,7 +11,7 @@ from colony.flow.wiring.explaining import explained
 app = verbs()
 
 
-@verb(app, ("intake", "hours", *WORK))
+@verb(app, ("hours", *WORK))
 def explain(context: Context, project: Project, number: Number) -> None:
     """Say what speaks for and against starting this ticket now, the deciding rule first.
 

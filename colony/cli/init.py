@@ -20,7 +20,7 @@ from colony.core.project import Project
 from colony.core.survey import ProjectTrouble
 from colony.core.ticket import NAME_PATTERN
 from colony.errors import Refused, UsageProblem
-from colony.host.files import make_folder
+from colony.host.files import make_folder, write_problem
 from colony.host.foreign_files import shown_files
 from colony.host.registry import folders_of, read_project, read_registry
 
@@ -44,7 +44,7 @@ def init(
     if dev == place.checkout:
         raise Refused(f"{dev} is Colony's own checkout: name your project's folder (init FOLDER)")
     _refuse_second_name(context, dev, project)
-    make_folder(place.projects_dir)
+    _make_folder(place.projects_dir)
     registered = place.projects_dir / f"{project}.json"
     entry: dict[str, Json] = {
         "name": project,
@@ -114,6 +114,13 @@ def _refuse_second_name(context: Context, dev: Path, project: str) -> None:
             raise Refused(f"{name} is registered already, for {other}: give --name")
 
 
+def _make_folder(path: Path) -> None:
+    try:
+        make_folder(path)
+    except OSError as problem:
+        raise write_problem(problem, str(path), "made") from None
+
+
 def _made(show: Show, path: Path, text: str) -> bool:
     """Write a file that is not there yet; False: there was one, and it stays as it is."""
     try:
@@ -122,5 +129,7 @@ def _made(show: Show, path: Path, text: str) -> bool:
     except FileExistsError:
         show.line(Line("init", f"kept as it is: {path}", facts={"path": str(path)}))
         return False
+    except OSError as problem:
+        raise write_problem(problem, str(path)) from None
     show.line(Line("init", f"made: {path}", facts={"path": str(path)}))
     return True

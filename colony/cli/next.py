@@ -16,7 +16,7 @@ app = verbs()
 SUBJECT_MAX = 50
 
 
-@verb(app, ("intake", "capabilities", "max_cost_per_ticket", "max_review"))
+@verb(app, ("intake", "capabilities", "max_starts_per_hour", "max_cost_per_ticket", "max_review"))
 def next_(context: Context, post: Post = False) -> None:
     """Say which ticket is next, and why the others wait.
 

@@ -35,6 +35,7 @@ RUN: Final = (
 )
 """What the loop takes beside what its sessions take."""
 WORK: Final = (
+    "intake",
     "sandbox",
     "sandbox_ro",
     "allowed_tools",

@@ -32,7 +32,7 @@ from colony.host.signals import LoopSignals
 
 app = verbs()
 
-SETTINGS: Final = ("intake", "inbox_project", *(name for name in WORK if name != "ports"), *RUN)
+SETTINGS: Final = ("inbox_project", *(name for name in WORK if name != "ports"), *RUN)
 
 Once = Annotated[bool, typer.Option("--once", help="One iteration, and what it began.")]
 Live = Annotated[bool, typer.Option("--live", help="The tracker may be one that others use, too.")]

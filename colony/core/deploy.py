@@ -29,6 +29,8 @@ class Live:
     session: str
     unmoved: bool
     """Nobody has moved the ticket since: it is still to be handed to its creator."""
+    handed: bool = False
+    """A deploy has handed it to its creator, whatever became of it then."""
 
 
 def gate_of(history: History) -> Built | Live | None:
@@ -46,7 +48,9 @@ def gate_of(history: History) -> Built | Live | None:
             said = _said(history, event)
             if not isinstance(said, Deployed) or said.session != session:
                 return None
-            return Live(session, unmoved=not _moved_since(history.events, event))
+            move = _move_since(history.events, event)
+            handed = move is not None and move.machine and move.after == "review"
+            return Live(session, unmoved=move is None, handed=handed)
         case _:
             return None
 
@@ -79,5 +83,6 @@ def _said(history: History, event: int) -> object:
     return next((marker_of(each) for each in history.events if each.id == event), None)
 
 
-def _moved_since(events: Iterable[Event], event: int) -> bool:
-    return any(each.kind == "state" and each.id > event for each in events)
+def _move_since(events: Iterable[Event], event: int) -> Event | None:
+    """The first one after this event."""
+    return next((each for each in events if each.kind == "state" and each.id > event), None)

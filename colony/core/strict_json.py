@@ -5,6 +5,7 @@ Paths are written as people write them: `issues[0].subject`; the whole value is 
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import re
@@ -85,6 +86,11 @@ def dump_json(value: Json) -> str:
     """
     text = json.dumps(value, ensure_ascii=False, indent=1)
     return _SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", text) + "\n"
+
+
+def json_sha256(value: Json) -> str:
+    """Of the text that `dump_json` writes, so that it can be had from the value alone."""
+    return hashlib.sha256(dump_json(value).encode()).hexdigest()
 
 
 def value_problems(value: Json) -> tuple[str, ...]:

@@ -337,6 +337,9 @@ class Session:
         sending = posting.Sending(lease.token if lease else None, self.facts.outbox)
         effect, line = posting.send(self.holder, sending, step.effect)
         self.save(effect_done(self.facts, effect))
+        if line.kind == "posted" and effect.kind == "move" and not self.facts.post:
+            # Without leave to post, it moves the ticket only to give its lease back.
+            line = replace(line, kind="lease", text=f"given back, {line.text}")
         self.bench.emit(line)
 
     def park(self, step: Park) -> None:

@@ -1,8 +1,9 @@
 """`deployed`: a built ticket has gone live, so its creator is told and can try it.
 
-The report may lie on another machine: a run folder here is believed where it is the one whose hash
-the ticket names, else the session's row in the tracker. Every write holds only on the ticket as it
-was read, and carries a key of the session: again, from here or from elsewhere, changes nothing.
+The report may lie on another machine. A run folder here is believed where its report is the one
+whose hash the ticket names, and so is the session's row in the tracker. Every write holds only on
+the ticket as it was read, and carries a key of the session: again, from here or from elsewhere,
+changes nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from colony.core.lines import Json, Line
 from colony.core.markers import Deployed, is_session_id
 from colony.core.report import Expect, Report, read_report
 from colony.core.session import Facts
-from colony.core.strict_json import Problems
+from colony.core.strict_json import Problems, json_sha256
 from colony.core.texts import deployed, moved
 from colony.core.texts.details import details
 from colony.core.ticket import History, Ref, Ticket
@@ -92,7 +93,7 @@ def _move(gate: Gate, history: History, session: str, *, told: bool) -> Iterator
     `told`: the comment was written just now, so that a move in between is worth a line.
     """
     ref = history.ticket.ref
-    while gate_of(history) == Live(session, unmoved=True):
+    while (found := gate_of(history)) == Live(session, unmoved=True):
         guard = Guard(event=history.ticket.last_event)
         key = f"{session}:deployed:state"
         answer = gate.tracker.move(ref, "review", key=key, text=moved.to_try(), guard=guard)
@@ -101,7 +102,10 @@ def _move(gate: Gate, history: History, session: str, *, told: bool) -> Iterator
             return
         history = gate.tracker.ticket(ref)
         told = True
-    if told:
+    if told and isinstance(found, Live) and found.handed:
+        # Another deploy of the same result was quicker.
+        yield Line("have", f"{ref} moved to review", str(ref), session)
+    elif told:
         text = f"{ref} not moved to review — the ticket is {history.ticket.state} now"
         yield Line("post.refused", text, str(ref), session)
 
@@ -123,12 +127,13 @@ def _outcome(gate: Gate, ref: Ref, session: str, *, fresh: bool) -> Line:
 def _result(gate: Gate, ref: Ref, built: Built) -> Report:
     """The report with what its check ruled. `Refused`: it cannot be had from anywhere."""
     session = built.session
+    expect = Expect(ref, session, live=True)
     why = "it is neither in the tracker nor in a run folder of this host"
     for papers in (_here, _told):
         found = papers(gate, built)
         if found is None:
             continue
-        read = _read(gate, Expect(ref, session, live=True), found)
+        read = found if isinstance(found, str) else _read(gate, expect, found)
         if isinstance(read, Report):
             return read
         why = read
@@ -157,13 +162,18 @@ def _here(gate: Gate, built: Built) -> _Papers | None:
     return _Papers(report, verdict)
 
 
-def _told(gate: Gate, built: Built) -> _Papers | None:
-    """From the session's row; its bytes are not at hand, so there is no hash to check."""
+def _told(gate: Gate, built: Built) -> _Papers | str | None:
+    """From the session's row, where its report is the very one that was posted; else why not."""
     try:
         row = gate.tracker.session(built.session)
     except NotFound:
         return None
-    return None if row.report is None else _Papers(row.report, row.verdict)
+    if row.report is None:
+        return None
+    sha256 = json_sha256(row.report)[:12]
+    if sha256 != built.sha256:
+        return f"the tracker's row holds another one (sha256 {sha256}, posted {built.sha256})"
+    return _Papers(row.report, row.verdict)
 
 
 def _read(gate: Gate, whose: Expect, papers: _Papers) -> Report | str:

@@ -18,7 +18,7 @@ from colony.core.outbox import Closing, Effect
 from colony.core.project import Project
 from colony.core.records import SessionRecord
 from colony.core.report import Expect, Report, notes, read_report
-from colony.core.strict_json import Problems, load_json
+from colony.core.strict_json import Problems, json_sha256, load_json
 from colony.core.ticket import History, Ref
 from colony.errors import ColonyError, NotFound, Refused
 from colony.flow.bench import Emit, Schema
@@ -43,12 +43,15 @@ class PostRefused(Refused):
 
 @dataclass(frozen=True, slots=True)
 class ReportFile:
-    """A valid report, and the bytes that its hash is of."""
+    """A valid report, and its hash."""
 
     report: Report
     ref: Ref
     live: bool
     sha256: str
+    """Of the report as a session writes it down, however this file is spaced."""
+    file_sha256: str
+    """Of the bytes of the file: what other programs name in the ticket."""
     data: Json
     """As it stands in the file."""
 
@@ -78,7 +81,8 @@ def read_file(path: Path, schema: Schema, registry: Registry, emit: Emit) -> Rep
     emit(Line("report.ok", f"{ref} {found.session}{complete}", str(ref), found.session))
     for note in notes(found, registry.projects):
         emit(Line("report.problem", f"note: {note}", str(ref)))
-    return ReportFile(found, ref, live, hashlib.sha256(raw).hexdigest(), data)
+    file_sha256 = hashlib.sha256(raw).hexdigest()
+    return ReportFile(found, ref, live, json_sha256(data), file_sha256, data)
 
 
 def _refused(path: Path, problems: Problems, emit: Emit) -> ReportRefused:
@@ -94,7 +98,7 @@ def post_file(holder: Holder, read: ReportFile, known: frozenset[str]) -> Iterat
     history = holder.tracker.ticket(read.ref)
     posted = _posted(history, read.report.session)
     short = read.sha256[:12]
-    if posted is not None and posted.sha256 != short:
+    if posted is not None and posted.sha256 not in (short, read.file_sha256[:12]):
         raise PostRefused(
             f"session {read.report.session} has posted another report ({posted.sha256})"
         )
@@ -117,7 +121,8 @@ def post_file(holder: Holder, read: ReportFile, known: frozenset[str]) -> Iterat
 
 
 def _tell(holder: Holder, read: ReportFile) -> None:
-    """Its row, so that `deployed` finds the report on any host. A row that has one stays."""
+    """Its row, so that `deployed` finds the report on any host. A row that has it stays; the
+    verdict on another report is none on this one."""
     try:
         row = holder.tracker.session(holder.session)
     except NotFound:
@@ -130,10 +135,10 @@ def _tell(holder: Holder, read: ReportFile) -> None:
             ended_ms=now_ms,
             outcome="posted by hand",
         )
-    if row.report is None:
+    if row.report is None or json_sha256(row.report) != read.sha256:
         # News: what cannot be told now is told when the report is posted again.
         with contextlib.suppress(ColonyError):
-            holder.tracker.put_session(replace(row, report=read.data))
+            holder.tracker.put_session(replace(row, report=read.data, verdict=None))
 
 
 def _sent(holder: Holder, effects: tuple[Effect, ...], token: int | None) -> Iterator[Line]:

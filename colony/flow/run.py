@@ -42,6 +42,7 @@ from colony.flow.asking import ask_about_projects
 from colony.flow.backoff import BackOff
 from colony.flow.bench import Emit
 from colony.flow.closing import closing_of
+from colony.flow.host_news import HostNews
 from colony.flow.kept import Sessions, sessions_in
 from colony.flow.ladder import StopLadder
 from colony.flow.leases import expire
@@ -101,6 +102,8 @@ class LoopBench:
     """Ranges of the pool in which something listens."""
     admission: Admission
     """Who is asked whether one more session fits here."""
+    news: HostNews | None = None
+    """Who tells the tracker of this host; None: nobody does."""
 
 
 class Loop:
@@ -133,7 +136,8 @@ class Loop:
     def run(self, *, once: bool) -> None:
         """Until it is asked to stop and nothing of it runs; `once`: one iteration, and what it
         began."""
-        self._bench.notify.ready()
+        bench = self._bench
+        bench.notify.ready()
         if once:
             # From cron no loop remembers the last look: in a crowd of dead leases it is one a look.
             self._brake = Brake(slow=True)
@@ -145,8 +149,10 @@ class Loop:
             for said in self._meter.say_last(self._settings.account):
                 self._bench.emit(said)
         finally:
-            self._bench.notify.stopping()
+            bench.notify.stopping()
             self._meter.drop()
+            if bench.news is not None:
+                bench.news.over(len(self._supervisor.members))
             self._supervisor.leave()
         self._say("run.stopped", "— nothing of it runs any more" if not once else "— one iteration")
 
@@ -423,6 +429,8 @@ class Loop:
         if self._once or not done.silent:
             self._bench.emit(said)
         self._bench.notify.status(said.as_text())
+        if self._bench.news is not None:
+            self._bench.news.told(done)
 
     # --- what has ended ----------------------------------------------------------------------
 

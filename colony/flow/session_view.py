@@ -173,9 +173,10 @@ def in_full(one: Here, folder: Path, viewer: Viewer) -> Iterator[Line]:
 
 
 def _head(facts: Facts, stand: Stand, viewer: Viewer, *, running: bool) -> Line:
-    took = _took(facts, viewer.now_ms, running=running)
+    took, phase = _took(facts, viewer.now_ms, running=running), phase_of(facts)
+    stands = phase if phase == stand.word else f"{phase}: {stand.word}"
     text = (
-        f"{facts.session} {facts.ticket} {phase_of(facts)}: {stand.word} ·"
+        f"{facts.session} {facts.ticket} {stands} ·"
         f" began {utc(facts.started_ms)}{' · ' + took if took else ''} · {_cost(facts)}"
         f" · {facts.steps} steps · host {clip(facts.host, 60)}"
         f" · {'posts' if facts.post else 'does not post by itself'}"

@@ -20,11 +20,15 @@ TOKEN: Final = re.compile(r"tkt_[\x21-\x7e]{1,500}", re.ASCII)
 _Seen = tuple[int, int, int]
 
 
+class NoTokenThere(Refused):
+    """The file that is to hold a token holds none."""
+
+
 class TokenFile:
     """The token that lies at `path`; `setting` is the variable that names the file."""
 
     def __init__(self, path: Path, setting: str) -> None:
-        """Refused, by name: there is no token at that place."""
+        """NoTokenThere, by name: there is no token at that place."""
         self._path = path
         self.name = f"{setting} {path}"
         self._seen = self._look()
@@ -60,14 +64,14 @@ class TokenFile:
         try:
             text = read_text(self._path, SIZE_MAX)
         except Unsafe as problem:
-            raise Refused(f"{self.name.partition(' ')[0]} {problem}") from None
+            raise NoTokenThere(f"{self.name.partition(' ')[0]} {problem}") from None
         if text is None:
-            raise Refused(f"{self.name}: does not exist")
+            raise NoTokenThere(f"{self.name}: does not exist")
         if not text.strip():
-            raise Refused(f"{self.name}: is empty")
+            raise NoTokenThere(f"{self.name}: is empty")
         token = text.strip()
         if TOKEN.fullmatch(token) is None:
-            raise Refused(f"{self.name}: holds no token (one line that begins with tkt_)")
+            raise NoTokenThere(f"{self.name}: holds no token (one line that begins with tkt_)")
         return token
 
 

@@ -62,8 +62,11 @@ def key(value: str) -> str:
 
 
 def user(value: str) -> str:
+    """A name that can be made. It stands in addresses, and must come back from there as it was."""
     if not value.strip():
         raise Invalid("user: empty")
+    if not value.strip("."):
+        raise Invalid("user: dots alone are no name")
     return _line(value, "user", USER_MAX)
 
 

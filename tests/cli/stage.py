@@ -112,10 +112,10 @@ class Stage(Colony):
 
     def store(self) -> list[str]:
         """Everything that the tracker holds, but for its memory of what it has answered, and for
-        what sessions tell of themselves."""
+        what sessions and hosts tell of themselves."""
         with closing(sqlite3.connect(f"file:{self.database}?mode=ro", uri=True)) as opened:
             rows = opened.iterdump()
-            news = ('INSERT INTO "answers"', 'INSERT INTO "sessions"')
+            news = tuple(f'INSERT INTO "{name}"' for name in ("answers", "sessions", "hosts"))
             return [row for row in rows if not row.startswith(news)]
 
     @property

@@ -266,6 +266,8 @@ def test_results_that_wait_hold_what_is_new(stage: Stage) -> None:
     explained = stage("explain", "shop", "2", **full).lines
     assert explained[0] == f"EXPLAIN shop#2 is not started: {why}"
     assert explained[1].endswith("try what waits: colony ticket list --project shop --state review")
+    # From its first loop on the tracker knows Colony: hosts are told of by a user.
+    assert stage("run", "--once", **full).code == 0
     before = stage.store()
     refused = stage("work", "shop", "2", "--post", "--max-review", "1")
     assert (refused.code, refused.lines[-1]) == (

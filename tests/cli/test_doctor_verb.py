@@ -18,6 +18,7 @@ from colony.flow.doctor.machine import CALL_S
 from colony.host.lock import lock_file
 from tests.cli.conftest import ONE_TRY, Done
 from tests.cli.stage import Stage, answer, make_stage, told, valid
+from tests.cli.test_serve_verb import started
 from tests.fakes.bare_tracker import BareTracker, Speaks
 
 
@@ -204,6 +205,48 @@ def test_a_tracker_that_is_not_reached(stage: Stage) -> None:
     assert (done.code, rows(done)["tracker"].split()[0]) == (1, "FAIL")
     assert "hunter2" not in done.out
     assert rows(done)["your token"].startswith("warn")
+
+
+def failing(done: Done) -> list[str]:
+    return [line for line in done.lines if line.startswith("DOCTOR FAIL")]
+
+
+def test_a_served_tracker_that_is_down_is_told_once_with_what_to_do(stage: Stage) -> None:
+    """Its tokens cannot be tried: they are no second thing to mend."""
+    token = stage.cwd / "token"
+    token.write_text("tkt_anything")
+    token.chmod(0o600)
+    tokens = {"COLONY_TOKEN_FILE": str(token), "COLONY_PERSON_TOKEN_FILE": str(token)}
+    done = stage.hurried(ONE_TRY, "doctor", COLONY_TICKETS_URL="http://127.0.0.1:9", **tokens)
+    [line] = failing(done)
+    assert "http://127.0.0.1:9 cannot be reached" in line
+    assert line.endswith(
+        ": start it (`colony tracker serve`, on its host), or correct COLONY_TICKETS_URL"
+    )
+    said = "warn not tried, since the tracker was not reached"
+    assert (rows(done)["Colony's token"], rows(done)["your token"]) == (said, said)
+    assert done.lines[-1] == "DOCTOR: 1 thing to mend first: tracker"
+
+
+@pytest.mark.parametrize("text", ["tkt_nobodys", "", None])
+def test_a_token_that_is_no_good_is_told_once_with_what_to_do(
+    stage: Stage, text: str | None
+) -> None:
+    token = stage.cwd / "token"
+    if text is not None:
+        token.write_text(text)
+        token.chmod(0o600)
+    with started(stage) as server:
+        there = {"COLONY_TICKETS_URL": server.url}
+        done = stage("doctor", COLONY_TOKEN_FILE=str(token), **there)
+        [line] = failing(done)
+        assert line.startswith("DOCTOR FAIL Colony's token — ")
+        assert f"COLONY_TOKEN_FILE {token}" in line
+        assert "`colony tracker token colony --machine --to FILE`" in line
+        assert rows(done)["tracker"].startswith(f"warn {server.url}: what it holds is not seen")
+        done = stage("doctor", COLONY_PERSON_TOKEN_FILE=str(token), **there)
+        yours = next(each for each in failing(done) if "your token" in each)
+        assert "`colony tracker token YOU --to FILE`, here COLONY_PERSON_TOKEN_FILE=FILE" in yours
 
 
 def test_a_token_that_others_on_the_network_could_read(stage: Stage) -> None:

@@ -50,7 +50,7 @@ def test_the_three_answers(stage: Stage) -> None:
         "  for: project shop is set up",
         "  for: nothing blocks it",
         "  for: its dev folder is on this host (here)",
-        "  for: agents can be contained here",
+        "  for: COLONY_SANDBOX=off: its agent sees this machine's files",
         "  for: stand-in can run",
         "  for: its brief can be written",
         "  for: there is a free range of ports",
@@ -138,6 +138,23 @@ def test_what_the_registry_says(
     refused = stage("work", "shop", "1", "--dry-run")
     assert refused.code == 3
     assert reason in refused.out or "elm" in refused.out
+
+
+def test_what_the_sandbox_would_do_is_said_as_it_is_set(stage: Stage) -> None:
+    contained = "  for: agents can be contained here"
+    assert contained not in stage("explain", "shop", "1").lines
+    on = stage("explain", "shop", "1", COLONY_SANDBOX="on").lines
+    assert contained in on or "no sandbox: " in on[0]
+
+
+def test_a_strangers_ticket_is_started_by_those_who_take_all(stage: Stage) -> None:
+    """What `explain --intake all` says is said to `work` in the same words."""
+    stage.script(work=[answer()])
+    said = stage("explain", "shop", "3", "--intake", "all").lines[0]
+    assert said == "EXPLAIN shop#3 comes after shop#1, shop#2"
+    refused = stage("work", "shop", "3", "--dry-run")
+    assert (refused.code, "waits for /accept" in refused.out) == (3, True)
+    assert stage("work", "shop", "3", "--dry-run", "--intake", "all").code == 0
 
 
 def test_a_project_that_nobody_set_up(stage: Stage) -> None:

@@ -98,6 +98,7 @@ def test_a_full_account_starts_nothing(
     stage: Stage, session: float, week: float | None, words: list[str], why: str
 ) -> None:
     script(stage, session, week)
+    assert stage("run", "--once", *words).code == 0, "the tracker knows Colony from then on"
     before = stage.store()
     done = stage("run", "--once", *words)
     assert done.code == 0

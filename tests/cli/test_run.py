@@ -31,6 +31,7 @@ from pathlib import Path
 
 import pytest
 
+from colony.core.records import HostRecord
 from colony.core.ticket import Ref
 from tests.cli.run_scene import Scene, scene, until
 from tests.cli.stage import CART, LINES, PORTS, moves
@@ -63,6 +64,29 @@ def test_once_is_one_iteration_and_what_it_began(at: Scene) -> None:
     log = (at.stage.run / "work.log").read_text()
     assert "WORK DONE — shop#1 is in review" in log
     assert not list((at.stage.home / "runs/.starting").iterdir())
+
+
+def test_the_tracker_is_told_of_this_host(at: Scene) -> None:
+    """While it works, and that it takes nothing more when it has ended."""
+
+    def told() -> list[HostRecord]:
+        with at.stage.tracker() as tracker:
+            return list(tracker.hosts())
+
+    at.stage.ticket()
+    running = at.run()
+    until(told)
+    [host] = told()
+    assert (host.name, host.slots) == ("here", 1)
+    at.go()
+    running.says("SESSION END")
+    running.send(signal.SIGTERM)
+    assert running.ends() == 0
+    [host] = told()
+    assert (host.slots, host.running) == (0, 0)
+    assert isinstance(host.iteration, dict)
+    assert str(host.iteration["text"]).startswith(f"{host.iteration['number']} ")
+    assert at.stage.row(Ref("shop", 1)).state == "review"
 
 
 def test_a_dry_run_writes_nothing(at: Scene) -> None:

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -240,15 +241,34 @@ def test_a_read_only_home_can_be_read_and_copied(shop: Colony) -> None:
                   ["tracker", "backup", "x"], ["tracker", "backup", "x.db"],
                   ["tracker", "export", "x.jsonl"]):  # fmt: skip
         assert read_only(shop, *words) == (0, ""), words
+    places = shop.environ | {"TMPDIR": str(shop.cwd)}
+    code, told = read_only(replace(shop, environ=places), "tracker", "export")
+    assert (code, told.startswith("EXPORT standard output (")) == (0, True), told
     before = (shop.home / "colony.db").read_bytes()
     for words in (["ticket", "comment", "shop", "1", "x"], ["ticket", "new", "A"],
                   ["ticket", "state", "shop", "1", "pending"], ["tracker", "token", "bob"],
                   ["tracker", "token", "bob", "--to", "secret"], ["tracker", "project", "lib"],
                   ["tracker", "member", "shop", "bob", "edit"], ["tracker", "revoke", "t1"],
-                  ["tracker", "export"], ["tracker", "restore", "x", "--replace"],
+                  ["tracker", "restore", "x", "--replace"],
                   ["tracker", "import", "x.jsonl"]):  # fmt: skip
         code, told = read_only(shop, *words)
         assert (code in (3, 4), told.count("\n")) == (True, 1), told
     assert (shop.home / "colony.db").read_bytes() == before
     assert names(shop.cwd) == ["dev-shop", "x", "x.db", "x.jsonl"]
     assert names(shop.home) == ["colony.db", "projects"]
+
+
+def test_a_read_only_home_takes_no_project(shop: Colony) -> None:
+    (shop.cwd / "till").mkdir()
+    before = names(shop.home / "projects")
+    refused = read_only(shop, "init", "till")
+    place = shop.home / "projects"
+    assert refused == (3, f"ERROR {place}/till.json: not written: read-only file system\n")
+    assert names(place) == before
+    (place / "shop.json").unlink()
+    place.rmdir()
+    assert read_only(shop, "init", "till") == (
+        3,
+        f"ERROR {place}: not made: read-only file system\n",
+    )
+    assert names(shop.cwd / "till") == []

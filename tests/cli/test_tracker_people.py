@@ -159,12 +159,20 @@ def test_members_come_and_go(colony: Colony) -> None:
         "PROJECT shop is there already — admin anna"
     ]
     assert colony("tracker", "member", "shop", "bob", "edit").lines == [
-        "MEMBER bob has the role edit in shop (a new name in this tracker)"
+        "MEMBER bob has the role edit in shop (had none in this tracker)"
     ]
     assert "admin anna; edit bob" in colony("tracker", "projects").out
+    assert colony("tracker", "member", "shop", "bob", "use").lines == [
+        "MEMBER bob has the role use in shop"
+    ]
     assert colony("tracker", "member", "shop", "bob", "--remove").lines == [
         "MEMBER bob has no role in shop"
     ]
+    # Known without a role: nobody says that the name is new.
+    colony("tracker", "token", "carl")
+    known = colony("tracker", "member", "shop", "carl", "use")
+    assert known.lines == ["MEMBER carl has the role use in shop (had none in this tracker)"]
+    assert colony("tracker", "member", "shop", "carl", "--remove").code == 0
     owner = colony("tracker", "member", "shop", "anna", "use")
     assert (owner.code, owner.out) == (3, "")
     assert "owns the tracker and is admin in every project" in owner.err
@@ -181,6 +189,7 @@ def test_members_come_and_go(colony: Colony) -> None:
         (["nowhere", "bob", "edit"], 3, "no project"),
         (["shop", "nobody", "--remove"], 3, "no such user"),
         (["shop", "", "edit"], 3, "user"),
+        (["shop", "..", "edit"], 3, "user: dots alone are no name"),
     ],
 )
 def test_bad_members_are_one_line(colony: Colony, words: list[str], code: int, told: str) -> None:

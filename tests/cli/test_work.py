@@ -450,6 +450,17 @@ def test_it_goes_on_with_what_was_left(stage: Stage) -> None:
     assert moves(stage) == ["progress", "review"]
 
 
+def test_without_post_nothing_is_said_to_be_posted(stage: Stage) -> None:
+    """It gives its lease back all the same, and says that."""
+    stage.script(work=[{"say": "no"}], fix=[{"say": "no"}])
+    done = stage("work", "shop", "1")
+    assert (done.code, "POSTED" in done.out) == (1, False)
+    assert done.lines[-2] == "lease: given back, shop#1 moved to open"
+    assert moves(stage) == ["progress", "open"]
+    told = valid(stage("next", "--max-starts-per-hour", "1", "--json"))
+    assert (told[0]["text"], told[1]["code"]) == ("nothing to do", "starts")
+
+
 def test_a_stop_is_gone_on_from(stage: Stage) -> None:
     """A signal parks the session; the next `work` goes on with it."""
     stage.script(work=[{"hang": True}])
@@ -463,6 +474,8 @@ def test_a_stop_is_gone_on_from(stage: Stage) -> None:
     assert running.returncode == 0, err
     assert out.splitlines()[-1].startswith("PARKED — shop#1 until Colony is back: it was stopped")
     assert "colony work shop 1 goes on" in out
+    head = stage("sessions", stage.run.name).lines[0]
+    assert head.startswith(f"SESSION {stage.run.name} shop#1 parked · ")
     stage.script(work=[answer()])
     done = stage("work", "shop", "1", "--post")
     assert done.code == 0

@@ -55,5 +55,5 @@ class PartEdge:
             http = self.whole._http(ShownToken(self.whole.store, me))
             dialect = Dialect(self.features, old_words=False, own_users=frozenset())
             side = Side(me.user, me.machine, frozenset())
-            self.opened[me] = Foreign(http, dialect, side, self.clock)
+            self.opened[me] = Foreign(http, dialect, side, self.whole.own_ms)
         return self.opened[me]

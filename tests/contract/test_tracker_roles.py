@@ -113,6 +113,28 @@ def test_members_are_changed_by_admins_alone(cast: Cast) -> None:
 
 
 @pytest.mark.needs("roles")
+@pytest.mark.parametrize(
+    "name", ["a/b", "/a", "a/", "a/../b", "%2e%2e", "a?b#c", "a\\b", "é ü", ".a"]
+)
+def test_whatever_name_is_taken_can_be_removed(cast: Cast, name: str) -> None:
+    cast.ticket()
+    cast.alice.set_member("shop", name, "edit", key="a")
+    assert name in {each.user for each in cast.alice.project("shop").members}
+    info = cast.alice.set_member("shop", name, None, key="b")
+    assert [each.user for each in info.members] == ["alice"]
+
+
+@pytest.mark.needs("roles")
+@pytest.mark.parametrize("name", [".", "..", "...."])
+def test_dots_alone_are_no_name(cast: Cast, name: str) -> None:
+    cast.ticket()
+    for role in ("edit", None):
+        call = lambda role=role: cast.alice.set_member("shop", name, role, key="a")  # noqa: E731
+        refuses(Invalid, call, cast.alice)
+    refuses(Invalid, lambda: cast.person(name).me(), cast.alice)
+
+
+@pytest.mark.needs("roles")
 def test_a_member_can_be_removed(cast: Cast) -> None:
     ref = cast.ticket()
     bob = cast.member("bob", "edit")

@@ -10,6 +10,7 @@ from shop import SHOP, TTL_MS, Shop, schema_of
 
 from colony.core.lines import Line
 from colony.core.texts import lease as lease_texts
+from colony.core.ticket import Me
 from colony.errors import NoAnswer, Refused
 from colony.flow.deploy import Gate, tell_deployed
 from colony.tracker.protocol import Tracker
@@ -87,6 +88,29 @@ def test_two_at_once_say_it_once(built: Shop) -> None:
     assert (built.state, len(lives(built))) == ("review", 1)
 
 
+@pytest.mark.parametrize("meanwhile", ["", "done"])
+def test_who_is_second_to_move_it_has_it(built: Shop, meanwhile: Any) -> None:
+    """Another host, with a token of its own, finds the comment there and is quicker to move."""
+    elm = built.tracker(Me("elm", "", machine=True, owner=False))
+
+    def other() -> None:
+        lines = tell_deployed(gate(built, elm), SHOP)
+        assert [each.kind for each in lines] == ["have", "posted", "deployed"]
+        if meanwhile:
+            built.moves(meanwhile)
+
+    lines = deploy(built, at("before", 2, other))
+    assert [each.kind for each in lines] == ["posted", "have", "deployed"]
+    assert lines[1].text == "shop#1 moved to review"
+    assert (built.state, len(lives(built))) == (meanwhile or "review", 1)
+
+
+@pytest.mark.parametrize("state", ["review", "open"])
+def test_a_person_who_moves_it_meanwhile_is_no_deploy(built: Shop, state: Any) -> None:
+    lines = deploy(built, at("before", 2, lambda: built.moves(state)))
+    assert [each.kind for each in lines] == ["posted", "post.refused", "deployed"]
+
+
 @pytest.mark.parametrize("moment", ["before", "after"])
 @pytest.mark.parametrize("number", [1, 2])
 def test_a_script_that_dies_anywhere_is_run_again(built: Shop, moment: Moment, number: int) -> None:
@@ -119,4 +143,24 @@ def test_a_run_folder_that_holds_another_report_is_not_believed(built: Shop) -> 
     sha256 = folder.write("report.json", raw.encode())
     built.put(replace(facts, report=replace(facts.report, sha256=sha256)))
     deploy(built)
+    assert "The gate opens again." in lives(built)[0]
+
+
+def test_a_row_that_holds_another_report_is_not_told(built: Shop) -> None:
+    """Another host has the row alone; the ticket names the hash of the report that was posted."""
+    [session] = built.sessions
+    facts = built.facts(session)
+    assert facts.report is not None
+    row = built.colony.session(session)
+    assert isinstance(row.report, dict)
+    built.colony.put_session(replace(row, report=row.report | {"result": "The gate shuts."}))
+    elsewhere = replace(gate(built, built.colony), runs=built.folder / "elsewhere")
+    with pytest.raises(Refused) as refused:
+        list(tell_deployed(elsewhere, SHOP))
+    posted = facts.report.sha256[:12]
+    assert refused.value.line.startswith(f"shop#1: the report of session {session} cannot be had: ")
+    assert refused.value.line.endswith(f", posted {posted})")
+    assert (built.state, lives(built)) == ("progress", [])
+    built.colony.put_session(row)
+    assert [each.kind for each in tell_deployed(elsewhere, SHOP)][-1] == "deployed"
     assert "The gate opens again." in lives(built)[0]

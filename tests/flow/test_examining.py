@@ -10,6 +10,7 @@ from colony.core.ticket import Me, Member, ProjectInfo
 from colony.errors import Unreachable
 from colony.flow.doctor.examining import Check, examine
 from colony.flow.doctor.tracker import (
+    Arrival,
     Names,
     look_at_own_token,
     look_at_person_token,
@@ -95,13 +96,14 @@ class Served:
         self.closed += 1
 
 
+REACHED = Arrival(there=True)
 NAMES = Names("anna", "colony", ("creator",))
 
 
 def seen(served: Served, own_users: tuple[str, ...] = ()) -> dict[str, str]:
     found = (
-        *look_over_http("https://x", lambda: served, NAMES, Clock()),  # type: ignore[arg-type, return-value]
-        *look_at_own_token(lambda: served, "colony", own_users),  # type: ignore[arg-type, return-value]
+        *look_over_http("https://x", lambda: served, NAMES, Clock(), REACHED),  # type: ignore[arg-type, return-value]
+        *look_at_own_token(lambda: served, "colony", own_users, REACHED),  # type: ignore[arg-type, return-value]
     )
     assert served.closed == 2
     return {each.check: each.state for each in found}
@@ -119,6 +121,6 @@ def test_a_served_tracker() -> None:
 
 def test_a_persons_token() -> None:
     person = Served(Me("anna", "u1", False, False))
-    assert [each.state for each in look_at_person_token(lambda: person)] == ["ok"]  # type: ignore[arg-type, return-value]
+    assert [each.state for each in look_at_person_token(lambda: person, REACHED)] == ["ok"]  # type: ignore[arg-type, return-value]
     assert person.closed == 1
-    assert [each.state for each in look_at_person_token(None)] == ["warn"]
+    assert [each.state for each in look_at_person_token(None, REACHED)] == ["warn"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from shop import ASKS, ISSUE, SHOP, TTL_MS, Shop, schema_of
 
 from colony.core.lease import Ended, lease_of
 from colony.core.markers import Report, marker_of
+from colony.core.records import SessionRecord
 from colony.core.texts import lease as lease_texts
 from colony.core.ticket import State
 from colony.errors import Busy, Refused
@@ -140,6 +142,33 @@ def test_the_same_again_is_had_already(shop: Shop) -> None:
     kinds = post(shop, report)
     assert kinds[0] == "have"
     assert everything(shop) == before
+
+
+def test_the_same_report_with_other_spaces_is_had_too(shop: Shop) -> None:
+    """Its hash is of what it says; a ticket may name the hash of the file's bytes as well."""
+    report = read(shop)
+    spaced = shop.folder / "spaced.json"
+    spaced.write_text(json.dumps(GOOD, indent=4))
+    other = read_file(spaced, schema_of("report"), shop.registry, shop.lines.append)
+    assert (other.sha256, other.file_sha256 != report.file_sha256) == (report.sha256, True)
+    post(shop, replace(report, sha256=report.file_sha256))
+    assert reports(shop)[0].sha256 == report.file_sha256[:12]
+    assert post(shop, report)[0] == "have"
+    with pytest.raises(PostRefused):
+        post(shop, other)
+
+
+def test_its_row_holds_what_was_posted(shop: Shop) -> None:
+    """A report that was given before and not posted gives way, and so does its verdict."""
+    report, verdict = read(shop), {"verdict": "fail"}
+    given = SessionRecord(SESSION, SHOP, "box1", "ended", report=GOOD | {"complete": False})
+    shop.colony.put_session(replace(given, verdict=verdict))
+    post(shop, report)
+    row = shop.colony.session(SESSION)
+    assert (row.report, row.verdict) == (report.data, None)
+    shop.colony.put_session(replace(row, verdict=verdict))
+    post(shop, report)
+    assert shop.colony.session(SESSION).verdict == verdict, "it is on this very report"
 
 
 def test_another_report_of_the_same_session_is_refused(shop: Shop) -> None:

@@ -6,7 +6,9 @@ import gzip
 import json
 import socket
 from collections.abc import Callable
+from typing import Any
 
+import httpx
 import pytest
 
 from colony.errors import (
@@ -21,7 +23,7 @@ from colony.errors import (
     TooLarge,
     UsageProblem,
 )
-from colony.tracker.http.client import ANSWER_MAX, QUICK, Http
+from colony.tracker.http.client import ANSWER_MAX, QUICK, Http, Patience, Surroundings
 from tests.fakes.pretended import HandClock, HandToken, client_to
 from tests.fakes.raw_server import Asked, Reply, answer, answering
 
@@ -341,6 +343,40 @@ def test_a_word_in_passing_is_sent_once() -> None:
         http = client_to(server.url, clock)
         told(NoAnswer, lambda: http.send("PUT", "/x", {}, repeatable=True, patience=QUICK))
     assert (len(server.asked), clock.waited) == (1, [])
+
+
+# --- how long it waits ---------------------------------------------------------------------------
+
+
+def test_ten_seconds_for_a_connection_and_thirty_for_an_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What each request is sent with, where nobody says another patience."""
+    given: list[dict[str, float]] = []
+    made = httpx.Client.build_request
+
+    def noted(*args: Any, **more: Any) -> httpx.Request:
+        request = made(*args, **more)
+        given.append(request.extensions["timeout"])
+        return request
+
+    monkeypatch.setattr(httpx.Client, "build_request", noted)
+    clock = HandClock()
+    around = Surroundings(clock, lambda: 0.5, clock.pause)
+    with answering(lambda _: OK) as server:
+        opened = Http(server.url, token=HandToken(), user_agent="colony/test", around=around)
+        opened.get("/x")
+        opened.send("POST", "/x", {})
+    assert len(given) == 2
+    assert all((each["connect"], each["read"]) == (10.0, 30.0) for each in given)
+
+
+def test_who_takes_a_request_and_never_answers_is_left_when_the_time_is_up() -> None:
+    patience = Patience(connect_s=9.0, read_s=0.2, tries_s=0.0)
+    with answering(lambda _: None) as server:
+        line = told(NoAnswer, lambda: client_to(server.url, patience=patience).get("/x"))
+        place = server.url
+    assert line == f"GET /x: no whole answer of {place} (it took too long)"
 
 
 # --- the address ---------------------------------------------------------------------------------

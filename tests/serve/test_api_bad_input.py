@@ -387,7 +387,20 @@ def test_projects_that_cannot_be(shop: Site, name: str) -> None:
     refused(shop.client("colony").put(f"/api/sessions/{NAME}", json=SESSION | other), 404, 422)
 
 
-USERS = ("", " ", "a\nb", "a\0b", "a\u202eb", "\x1b[31m", "a\u2028b", "\ufeff", "a\x7fb")
+USERS = (
+    "",
+    " ",
+    ".",
+    "..",
+    "...",
+    "a\nb",
+    "a\0b",
+    "a\u202eb",
+    "\x1b[31m",
+    "a\u2028b",
+    "\ufeff",
+    "a\x7fb",
+)
 
 
 @pytest.mark.parametrize("name", USERS)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -35,6 +35,7 @@ LIMIT_LEAST_S: Final = 600.0
 """A limit that told no reset is waited out at least so long."""
 TRY_EVERY_S: Final = 7000.0
 """During a long limit one session tries as often."""
+TRIES_AN_HOUR: Final = 20
 SIDE_BY_SIDE_S: Final = 60.0
 """Who began within so long could not know yet."""
 FROM_OPEN: Final = frozenset({"open", "reopened"})
@@ -70,6 +71,8 @@ class Oracle:
         self.met: dict[Path, tuple[float, int, int | None]] = {}
         """Home -> when one of its agents last was turned away by a limit, the same by its own
         clock, and the reset that it told; nothing once one that began later was answered."""
+        self.tries: dict[str, deque[float]] = defaultdict(deque)
+        """Session -> when a loop took it up within the last hour."""
         self.passed_over: dict[tuple[Path, Ref], int] = {}
 
     # --- what lives --------------------------------------------------------------------------
@@ -223,6 +226,8 @@ class Oracle:
     def _iteration(self, home: Any, line: Line) -> None:
         """I6: whatever is eligible is started, or waits for a reason that is told and true."""
         facts = line.facts
+        for session in facts.get("resumed", ()):  # type: ignore[union-attr]
+            self._taken_up(session)
         if "waiting" not in facts or "the tracker does not answer" in line.text:
             return
         waiting = facts["waiting"]
@@ -242,6 +247,15 @@ class Oracle:
             each for each in self.passed_over if each[0] == home.folder and each[1] not in known
         ]:
             del self.passed_over[key]
+
+    def _taken_up(self, session: str) -> None:
+        """I11: what cannot be taken up is not tried without end."""
+        tries, now_s = self.tries[session], self.world.now_s
+        tries.append(now_s)
+        while tries[0] < now_s - 3600:
+            tries.popleft()
+        if len(tries) > TRIES_AN_HOUR:
+            self._broken("I11", f"{session} was taken up {len(tries)} times within an hour")
 
     def _eligible(self, home: Any) -> list[Ref]:
         """Open tickets that hang on nothing, and were so for two intervals already."""

@@ -74,10 +74,10 @@ def member(
     with as_person(context) as tracker:
         seen = {each.user for name in tracker.projects() for each in tracker.project(name).members}
         info = tracker.set_member(project, who, wanted, key=new_key())
-    new = who not in seen and wanted is not None
+    had = who in seen
     said = f"{who} has no role" if wanted is None else f"{who} has the role {wanted}"
-    said = f"{said} in {project}{' (a new name in this tracker)' if new else ''}"
-    facts = {**_facts(info), "user": who, "role": wanted, "new": new}
+    said = f"{said} in {project}{'' if had or wanted is None else ' (had none in this tracker)'}"
+    facts = {**_facts(info), "user": who, "role": wanted, "had_role": had}
     context.show.line(Line("member", said, facts=facts))
 
 

@@ -16,6 +16,28 @@ ANOTHER: Final = (
     " COLONY_TOKEN_FILE=FILE"
 )
 
+ANOTHER_OF_YOURS: Final = (
+    "on the tracker's host `colony tracker token YOU --to FILE`, here COLONY_PERSON_TOKEN_FILE=FILE"
+)
+COLONYS: Final = "Colony's token"
+YOURS: Final = "your token"
+
+
+def not_reached(why: str) -> Diagnosis:
+    """A served tracker that gives no answer."""
+    todo = "start it (`colony tracker serve`, on its host), or correct COLONY_TICKETS_URL"
+    return fail("tracker", why, todo)
+
+
+def not_shown(shown: str) -> Diagnosis:
+    """It wants a token that is not there: the check of that token says what to do."""
+    return warn("tracker", f"{shown}: what it holds is not seen without a token that it takes")
+
+
+def not_tried(check: str) -> Diagnosis:
+    """A token, while the tracker is not reached."""
+    return warn(check, "not tried, since the tracker was not reached")
+
 
 def judge_content(shown: str, projects: Mapping[str, Mapping[State, int]]) -> Diagnosis:
     tickets = sum(sum(states.values()) for states in projects.values())
@@ -69,16 +91,16 @@ def judge_own_token(me: Me, user: str) -> Diagnosis:
     """Colony's own token over HTTP."""
     if not me.machine:
         todo = ANOTHER.format(user=user)
-        return fail("Colony's token", f"it is the one of {me.user}, a person", todo)
-    return ok("Colony's token", f"{me.user}, a machine: it may write in every project")
+        return fail(COLONYS, f"it is the one of {me.user}, a person", todo)
+    return ok(COLONYS, f"{me.user}, a machine: it may write in every project")
 
 
 def judge_person_token(me: Me) -> Diagnosis:
     """A person's token over HTTP."""
     if me.machine:
         todo = "put a person's token into COLONY_PERSON_TOKEN_FILE"
-        return fail("your token", f"it is the one of {me.user}, a machine", todo)
-    return ok("your token", f"{me.user}, {'an owner' if me.owner else 'a person'}")
+        return fail(YOURS, f"it is the one of {me.user}, a machine", todo)
+    return ok(YOURS, f"{me.user}, {'an owner' if me.owner else 'a person'}")
 
 
 def judge_clock(there_ms: int, here_ms: int) -> Diagnosis:

@@ -223,7 +223,8 @@ class PartFacts:
         """How it ended, and why as far as that is known: `crashed: no such option`."""
         if self.ended is None:
             return "not ended"
-        why = self.said
+        # That it ran out of its steps the agent says in words of its own, which tell no more.
+        why = "" if self.ended is Ending.OUT_OF_STEPS else self.said
         if not why and self.ended is Ending.CRASHED:
             why = f"exit status {self.exit_code}" if self.exit_code else ""
             why = f"signal {self.exit_signal}" if self.exit_signal else why

@@ -9,6 +9,10 @@ from urllib.parse import urlsplit
 
 from colony.core.doctor import Diagnosis, fail, ok, warn
 from colony.core.doctor.tracker import (
+    ANOTHER,
+    ANOTHER_OF_YOURS,
+    COLONYS,
+    YOURS,
     judge_clock,
     judge_content,
     judge_creators,
@@ -16,8 +20,14 @@ from colony.core.doctor.tracker import (
     judge_own_token,
     judge_person_token,
     judge_way,
+    not_reached,
+    not_shown,
+    not_tried,
 )
+from colony.core.lines import clip
+from colony.errors import NotAccepted, Unreachable
 from colony.host.clock import Clock
+from colony.host.token_file import NoTokenThere
 from colony.tracker.protocol import Tracker
 from colony.tracker.reads import Reads
 
@@ -51,10 +61,31 @@ def look_at_way(shown: str, url: str, *, token: bool) -> tuple[Diagnosis, ...]:
     return judge_way(shown, parts.hostname or "", encrypted=encrypted, token=token)
 
 
+@dataclass(slots=True)
+class Arrival:
+    """Whether a served tracker was reached: tokens are tried after that, so that one cause is told
+    once."""
+
+    there: bool = False
+
+
 def look_over_http(
-    shown: str, opened: Callable[[], Reads], names: Names, clock: Clock
+    shown: str, opened: Callable[[], Reads], names: Names, clock: Clock, arrival: Arrival
 ) -> tuple[Diagnosis, ...]:
     """A served tracker, with whichever token there is."""
+    try:
+        found = _seen_over_http(shown, opened, names, clock)
+    except (NotAccepted, NoTokenThere):
+        found = (not_shown(shown),)
+    except Unreachable as why:
+        return (not_reached(clip(why.line, 400)),)
+    arrival.there = True
+    return found
+
+
+def _seen_over_http(
+    shown: str, opened: Callable[[], Reads], names: Names, clock: Clock
+) -> tuple[Diagnosis, ...]:
     with closing(opened()) as reads:
         projects = reads.projects()
         infos = [reads.project(name) for name in projects]
@@ -69,24 +100,36 @@ def look_over_http(
 
 
 def look_at_own_token(
-    as_colony: Callable[[], Tracker], user: str, own_users: Sequence[str]
+    as_colony: Callable[[], Tracker], user: str, own_users: Sequence[str], arrival: Arrival
 ) -> tuple[Diagnosis, ...]:
     """Colony's own token, for a served tracker."""
-    with closing(as_colony()) as tracker:
-        if "me" in tracker.features:
-            return (judge_own_token(tracker.me(), user),)
+    if not arrival.there:
+        return (not_tried(COLONYS),)
+    try:
+        with closing(as_colony()) as tracker:
+            if "me" in tracker.features:
+                return (judge_own_token(tracker.me(), user),)
+    except (NotAccepted, NoTokenThere) as why:
+        return (fail(COLONYS, clip(why.line, 400), ANOTHER.format(user=user)),)
     if own_users:
-        return (ok("Colony's token", f"taken; Colony is {', '.join(own_users)} there"),)
+        return (ok(COLONYS, f"taken; Colony is {', '.join(own_users)} there"),)
     todo = "name Colony's own users there in COLONY_OWN_USERS"
-    return (fail("Colony's token", "the tracker cannot tell whose it is", todo),)
+    return (fail(COLONYS, "the tracker cannot tell whose it is", todo),)
 
 
-def look_at_person_token(as_person: Callable[[], Tracker] | None) -> tuple[Diagnosis, ...]:
+def look_at_person_token(
+    as_person: Callable[[], Tracker] | None, arrival: Arrival
+) -> tuple[Diagnosis, ...]:
     """The person's own token, for a served tracker."""
     if as_person is None:
         todo = "set COLONY_PERSON_TOKEN_FILE to write and answer tickets from here"
-        return (warn("your token", "there is none", todo),)
-    with closing(as_person()) as tracker:
-        if "me" in tracker.features:
-            return (judge_person_token(tracker.me()),)
-    return (ok("your token", "taken; the tracker cannot tell whose it is"),)
+        return (warn(YOURS, "there is none", todo),)
+    if not arrival.there:
+        return (not_tried(YOURS),)
+    try:
+        with closing(as_person()) as tracker:
+            if "me" in tracker.features:
+                return (judge_person_token(tracker.me()),)
+    except (NotAccepted, NoTokenThere) as why:
+        return (fail(YOURS, clip(why.line, 400), ANOTHER_OF_YOURS),)
+    return (ok(YOURS, "taken; the tracker cannot tell whose it is"),)

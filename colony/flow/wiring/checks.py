@@ -70,7 +70,7 @@ def own_reasons(asked: Asked) -> Iterator[Reason]:
     yield from _hours(asked)
     yield from _left(asked)
     yield from _account(asked)
-    yield _said("box", "agents can be contained here", lambda: _box(asked))
+    yield _contained(asked)
     yield from _agents(asked)
     project = asked.view.registry.projects.get(asked.ref.project)
     if not isinstance(project, Project) or asked.codes & TOLD:
@@ -158,12 +158,20 @@ def _left(asked: Asked) -> Iterator[Reason]:
         yield Reason("left", f"session {facts.session} has it: {stand.text}", True, stand.remedy)
 
 
+def _contained(asked: Asked) -> Reason:
+    if not asked.settings.work.sandbox:
+        return Reason(
+            "box", "COLONY_SANDBOX=off: its agent sees this machine's files", against=False
+        )
+    return _said("box", "agents can be contained here", lambda: _box(asked))
+
+
 def _box(asked: Asked) -> None:
     """Tried out as before a start, where there is a project to try it for."""
     containment_of(asked.settings, asked.environ)
     registry = asked.view.registry
     found = registry.projects.get(asked.ref.project)
-    if asked.settings.work.sandbox and isinstance(found, Project):
+    if isinstance(found, Project):
         try_box(asked.settings, registry, found, asked.environ, None)
 
 

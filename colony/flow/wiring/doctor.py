@@ -13,6 +13,7 @@ from colony.config import Settings
 from colony.core.address import EMBEDDED, is_served
 from colony.core.doctor import Diagnosis, ok
 from colony.core.doctor.machine import judge_python
+from colony.core.doctor.tracker import COLONYS, YOURS
 from colony.core.project import Project
 from colony.core.session import Runner
 from colony.core.settings import BY_NAME
@@ -32,6 +33,7 @@ from colony.flow.doctor.machine import (
 )
 from colony.flow.doctor.projects import look_at_projects
 from colony.flow.doctor.tracker import (
+    Arrival,
     Names,
     look_at_own_token,
     look_at_person_token,
@@ -142,13 +144,13 @@ def _tracker_checks(settings: Settings, ways: Ways) -> tuple[Check, ...]:
     has_token = has_person or tracker.token_file is not None
     as_person = partial(ways.tracker, as_person=True) if has_person else None
     as_colony = partial(ways.tracker, as_person=False)
+    arrival, clock = Arrival(), SystemClock()
+    user, own_users = tracker.user, tracker.own_users
     return (
         Check("the way there", lambda: look_at_way(shown, tracker.url, token=has_token)),
-        Check("tracker", lambda: look_over_http(shown, ways.reads, names, SystemClock())),
-        Check(
-            "Colony's token", lambda: look_at_own_token(as_colony, tracker.user, tracker.own_users)
-        ),
-        Check("your token", lambda: look_at_person_token(as_person)),
+        Check("tracker", lambda: look_over_http(shown, ways.reads, names, clock, arrival)),
+        Check(COLONYS, lambda: look_at_own_token(as_colony, user, own_users, arrival)),
+        Check(YOURS, lambda: look_at_person_token(as_person, arrival)),
     )
 
 

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -16,8 +17,10 @@ from colony.core.ports import Range
 from colony.core.project import Project
 from colony.core.settings import BY_NAME
 from colony.flow.bench import Emit
+from colony.flow.host_news import HostNews, Teller
 from colony.flow.observe import Viewpoint
 from colony.flow.reaping import Reaper
+from colony.flow.room import Admission
 from colony.flow.run import LoopBench, LoopSettings
 from colony.flow.supervise import Command
 from colony.flow.wiring.account import account_settings
@@ -30,6 +33,7 @@ from colony.host.notify import notifier_of
 from colony.host.ports import busy_ports
 from colony.host.registry import TREES, folders_of, is_on
 from colony.host.signals import LoopSignals
+from colony.host.threads import SYSTEM
 from colony.tracker.protocol import Tracker
 
 ROOT: Final = Path(colony.__file__).resolve().parents[1]
@@ -46,6 +50,8 @@ def loop_bench(
     emit: Emit,
     read_again: Callable[[], LoopSettings],
 ) -> LoopBench:
+    reaper = Reaper(trees_of(settings, environ), settings.place.runs_dir, emit)
+    admission = replace(admission_of(settings, environ, emit), reap=reaper.reap)
     return LoopBench(
         tracker=tracker,
         runs=settings.place.runs_dir,
@@ -57,11 +63,14 @@ def loop_bench(
         emit=emit,
         read_again=read_again,
         busy_ranges=busy_ranges,
-        admission=replace(
-            admission_of(settings, environ, emit),
-            reap=Reaper(trees_of(settings, environ), settings.place.runs_dir, emit).reap,
-        ),
+        admission=admission,
+        news=HostNews(_teller(settings, tracker, admission)),
     )
+
+
+def _teller(settings: Settings, tracker: Tracker, admission: Admission) -> Teller:
+    read = partial(admission.read, "") if settings.guard.on else lambda: None
+    return Teller(settings.place.host, tracker, SystemClock(), SYSTEM, read)
 
 
 def loop_settings(settings: Settings, view: Viewpoint, environ: Mapping[str, str]) -> LoopSettings:

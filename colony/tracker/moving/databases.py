@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -20,15 +21,29 @@ from colony.tracker.sql.engine import Engine
 def snapshot(url: str, folder: Path | None = None) -> Iterator[Engine]:
     """The database of `url` as it is now, which nobody waits for and nobody changes.
 
-    A copy in `folder` (beside the database), without a name once it is open: a reader of the
-    database itself would keep others from writing for as long as the lines take to be written.
+    A copy in `folder` (beside the database, or, where nothing can be written there, in a private
+    folder among the temporary ones), without a name once it is open: a reader of the database
+    itself would keep others from writing for as long as the lines take to be written.
     """
     path = path_of(url)
-    engine = _unnamed_copy(path, (folder or path.parent) / f"{path.name}.{os.getpid()}.export")
-    try:
+    with ExitStack() as stack:
+        place = folder or _place_for(path, stack)
+        engine = _unnamed_copy(path, place / f"{path.name}.{os.getpid()}.export")
+        stack.enter_context(closing(engine))
         yield engine
-    finally:
-        engine.close()
+
+
+def _place_for(path: Path, stack: ExitStack) -> Path:
+    if os.access(path.parent, os.W_OK | os.X_OK):
+        return path.parent
+    try:
+        made = tempfile.TemporaryDirectory(prefix="colony-export-")
+    except OSError as error:
+        raise Unreachable(
+            f"there is no place for a copy of {path}, neither beside it nor among the temporary"
+            f" files: {error.strerror}"
+        ) from error
+    return Path(stack.enter_context(made))
 
 
 def _unnamed_copy(path: Path, copy: Path) -> Engine:
