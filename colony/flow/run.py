@@ -55,7 +55,6 @@ from colony.host.chance import Chance
 from colony.host.clock import Clock
 from colony.host.control import Control
 from colony.host.notify import Notifier
-from colony.host.pauses import Pauses
 from colony.host.signals import LoopSignals
 from colony.tracker.protocol import Tracker
 
@@ -299,7 +298,7 @@ class Loop:
         if braked.said:
             did.notes.append(braked.said)
         room = Room(
-            paused=_paused(bench.control.pauses()),
+            paused=bench.control.pauses().names,
             stopping=bench.signals.count > 0,
             closed_until_ms=settings.opening.closed_until_ms(bench.clock.wall_ms()),
             refused=self._backoff.refusals,
@@ -447,8 +446,3 @@ class Loop:
 
     def _say(self, kind: str, text: str) -> None:
         self._bench.emit(Line(kind, text, ms=self._bench.clock.wall_ms()))
-
-
-def _paused(pauses: Pauses) -> frozenset[str]:
-    """As the plan has it: the empty name stands for all projects."""
-    return pauses.projects | {""} if pauses.everything else pauses.projects
