@@ -19,7 +19,7 @@ from colony.flow.briefing import Wanted, gather, project_of
 from colony.flow.observe import look_at
 from colony.flow.previous import told_to
 from colony.flow.wiring.runners import runner_of
-from colony.flow.wiring.sessions import forms_of, sources_of
+from colony.flow.wiring.sessions import forms_of, sources_of, tree_setup, trees_of
 from colony.host.chance import SystemChance
 from colony.host.clock import SystemClock
 from colony.host.files import make_folder, write_private
@@ -58,6 +58,7 @@ def brief(
             max_turns=runner.max_turns,
             timeout_s=runner.timeout_s,
             max_usd=runner.max_budget_usd,
+            tree=tree_setup(trees_of(settings, context.environ), settings, found, ref),
         )
         forms = forms_of(settings)
         sources = sources_of(settings, tracker, view.registry, forms, told_to(tracker))

@@ -77,6 +77,7 @@ KINDS: Final[dict[str, str]] = {
     "session.end": "SESSION END",
     "limit": "LIMIT:",
     "guard": "GUARD",
+    "tree": "TREE",
     "probe.cost": "PROBE COST",
     "run.action": "",
     "pause": "PAUSE",

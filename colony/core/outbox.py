@@ -125,6 +125,8 @@ class Closing:
     """People's comments that came after the brief, oldest first."""
     strangers: bool = False
     """The brief held words of people who may not order work."""
+    work: str = ""
+    """Where the work lies, and whether the base has it; empty: in the dev folder."""
     round: int = 1
     """Counts the ends of one session: its kept report may be checked again after a question."""
 
@@ -138,7 +140,8 @@ class Closing:
     @property
     def price(self) -> str:
         own = price(self.cost_usd, self.cost_known, self.runs)
-        return f"{own} · {self.so_far} with the tries before" if self.earlier_cents else own
+        spent = f"{own} · {self.so_far} with the tries before" if self.earlier_cents else own
+        return f"{spent} · {self.work}" if self.work else spent
 
     @property
     def spent(self) -> markers.Spent:

@@ -19,6 +19,7 @@ from colony.core.pick import Next, Unready, pick
 from colony.core.ports import Range, free_ranges
 from colony.core.survey import Survey
 from colony.core.ticket import LeaseView, Ref, Ticket
+from colony.core.trees import place_of
 
 WHY_MAX: Final = 80
 """Characters of why a start was refused: when it is tried again must fit behind it in a line."""
@@ -89,10 +90,16 @@ class Room:
     refused: Mapping[Ref, Refusal] = field(default_factory=dict)
     folders: Mapping[str, str] = field(default_factory=dict)
     """Project -> its dev folder here, all links resolved."""
+    trees: Mapping[str, str] = field(default_factory=dict)
+    """Project whose tickets have trees of their own -> the folder of those."""
     expiries: int | None = None
     """How many leases may be expired now (`core.brake`); None: all that are dead."""
     unreadable: frozenset[str] = frozenset()
     """Sessions whose run folder is here and says nothing of use: they are not known to be dead."""
+
+    def folder_of(self, ref: Ref) -> str:
+        """Where a session on this ticket would work."""
+        return place_of(ref, self.folders, self.trees) or f"project {ref.project}"
 
     def pauses(self, ref: Ref) -> bool:
         return "" in self.paused or ref.project in self.paused
@@ -306,7 +313,7 @@ class _Hands:
             if ref in kept and kept[ref].state != "running":
                 # What becomes of its session has been said.
                 continue
-            folder = self._room.folders.get(ref.project, f"project {ref.project}")
+            folder = self._room.folder_of(ref)
             why = self._not_now(ref, kept.get(ref), folder)
             if why is not None:
                 yield Wait(ref, *why)

@@ -21,6 +21,14 @@ def tree_name(ref: Ref) -> str:
     return f"{ref.project}-{ref.number}"
 
 
+def place_of(ref: Ref, folders: Mapping[str, str], trees: Mapping[str, str]) -> str:
+    """Where a session on this ticket works; empty: that is not known here. `folders`, `trees`:
+    project -> its dev folder, and the folder of its trees where it has those."""
+    if ref.project in trees:
+        return f"{trees[ref.project]}/{tree_name(ref)}"
+    return folders.get(ref.project, "")
+
+
 def branch_of(ref: Ref) -> str:
     """`Refused`: git allows no branch of that name."""
     if ".." in ref.project:

@@ -16,6 +16,8 @@ from colony.core.session import (
     Compose,
     End,
     Facts,
+    MakeReady,
+    Merge,
     Outcome,
     Park,
     Parked,
@@ -23,6 +25,7 @@ from colony.core.session import (
     Rest,
     Resume,
     RunPart,
+    SaveWork,
     Send,
     Settle,
     Step,
@@ -50,6 +53,7 @@ from colony.flow.parts import Parts
 from colony.flow.session_record import Record
 from colony.flow.take import ANSWER_S, Hold, regain, take
 from colony.flow.tenure import Tenure
+from colony.flow.tree_work import TreeWork
 from colony.host.control import Asked
 from colony.host.ended import note_ended
 
@@ -106,6 +110,7 @@ class Session:
         )
         self._tenure = Tenure(self.holder, bench.place.signals.wake, self.record.news.tell)
         self._parts = Parts(self.record, self._tenure, self._stops)
+        self._tree = TreeWork(self.record, self._leaves_off)
 
     @property
     def facts(self) -> Facts:
@@ -290,6 +295,21 @@ class Session:
         self.bench.emit(telling.spoiled(self.facts, str(spoiled)))
         self.save(without(self.facts, spoiled))
 
+    def make_ready(self, _: MakeReady) -> None:
+        if self._tenure.over:
+            self.regain()
+        else:
+            self._tree.make_ready()
+
+    def save_work(self, step: SaveWork) -> None:
+        if self._tenure.over and self.facts.lost is None:
+            self.regain()
+        else:
+            self._tree.save_work(step)
+
+    def merge(self, _: Merge) -> None:
+        self._tree.merge()
+
     def validate(self, step: Validate) -> None:
         facts, lines = validated(self.bench, self.facts, self.facts.parts[step.part - 1])
         self.save(facts)
@@ -365,6 +385,10 @@ class Session:
         if self._stops():
             raise _StopAsked
 
+    def _leaves_off(self) -> bool:
+        """What is not worth a part is left where it stands, and is done again."""
+        return self._stops() or (self._tenure.over and self.facts.lost is None)
+
     def _stops(self) -> bool:
         return self.bench.place.signals.count > self._heard
 
@@ -373,6 +397,9 @@ _STEPS: Final[Mapping[type, Callable[[Session, Any], None]]] = {
     Take: Session.take,
     Settle: Session.settle,
     RunPart: Session.run_part,
+    MakeReady: Session.make_ready,
+    SaveWork: Session.save_work,
+    Merge: Session.merge,
     Validate: Session.validate,
     Park: Session.park,
     TellPark: Session.tell_park,

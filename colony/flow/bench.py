@@ -17,6 +17,7 @@ from colony.flow.part import Place
 from colony.flow.walls import Walls
 from colony.host.chance import Chance
 from colony.host.control import Asked
+from colony.host.trees import Trees
 from colony.tracker.protocol import Tracker
 
 Emit = Callable[[Line], None]
@@ -82,5 +83,7 @@ class Bench:
     walls: Walls | None = None
     """None: agents see this machine's files."""
     orders: Orders = NO_ORDERS
+    trees: Trees | None = None
+    """None: no project of this bench has trees."""
     offset_minutes: Callable[[int], int] = _utc
     """Of the reader's time zone at a moment (ms), east of UTC."""

@@ -27,12 +27,13 @@ from colony.core.rework import last_start, news_of, rejection_of
 from colony.core.session import Facts
 from colony.core.survey import Survey
 from colony.core.ticket import Event, History, Ref, State, Ticket
+from colony.core.tree_facts import TreeSetup
 from colony.errors import Refused
 from colony.flow.observe import people_in
 from colony.flow.previous import Place, Told, nothing_told, previous_of
 from colony.flow.render import Templates
 from colony.host.files import Unsafe, read_text
-from colony.host.registry import Registry, folders_of
+from colony.host.registry import Registry, folders_of, works_in
 from colony.tracker.reads import Reads
 
 SIBLINGS_MAX: Final = 40
@@ -70,13 +71,16 @@ class Wanted:
     max_turns: int
     timeout_s: int
     max_usd: float | None = None
+    tree: TreeSetup | None = None
+    """The tree of its own in which the session works."""
 
 
 def wanted_by(facts: Facts) -> Wanted:
     """What the brief of this session says of it."""
     setup, worker = facts.setup, facts.setup.worker
     limit = setup.worker_limit_usd(facts.cost_usd)
-    return Wanted(facts.session, setup.ports, worker.max_turns, worker.timeout_s, limit)
+    steps, seconds = worker.max_turns, worker.timeout_s
+    return Wanted(facts.session, setup.ports, steps, seconds, limit, setup.tree)
 
 
 def project_of(registry: Registry, name: str) -> Project:
@@ -97,7 +101,8 @@ def gather(sources: Sources, survey: Survey, history: History, wanted: Wanted) -
     project = project_of(sources.registry, ticket.ref.project)
     people = survey.people_of(ticket)
     folders = folders_of(project, sources.home)
-    dev = str(folders.dev or "")
+    works = folders.dev if wanted.tree is None else works_in(project, sources.home, ticket.ref)
+    dev = str(works or "")
     rejection = rejection_of(history, people)
     taken_on = survey.intake == "all" or accepted(history.events, people) is not None
     return BriefFacts(
@@ -109,6 +114,8 @@ def gather(sources: Sources, survey: Survey, history: History, wanted: Wanted) -
             code=str(folders.code or ""),
             live=str(folders.live or ""),
             ports=show_range(wanted.ports),
+            branch=wanted.tree.branch if wanted.tree is not None else "",
+            into=wanted.tree.into if wanted.tree is not None else "",
         ),
         session=wanted.session,
         now_ms=survey.now_ms,
@@ -121,7 +128,7 @@ def gather(sources: Sources, survey: Survey, history: History, wanted: Wanted) -
         relations_served=survey.has_relations,
         known_projects=tuple(sources.registry.projects),
         ui_conventions=sources.ui_conventions,
-        docs=tuple(_docs(folders.dev)),
+        docs=tuple(_docs(works)),
         siblings=tuple(_siblings(sources.tracker, ticket)),
         dependencies=tuple(_dependencies(sources, project)),
         rejection=rejection,

@@ -16,8 +16,10 @@ from colony.core.lines import Json, Line
 from colony.core.markers import Retry, Verdict, marker_of
 from colony.core.outbox import Closing, Effect, Limits, fill
 from colony.core.people import NOBODY, People
+from colony.core.report import Report
 from colony.core.session import GONE, LATE, MOVED, Facts, Occasion, why_no_report
 from colony.core.standing import Standing, standing_of
+from colony.core.texts.branch import to_do, told
 from colony.core.ticket import Event, History, Ref
 from colony.core.verdict import Ruled
 from colony.errors import Invalid, NotFound
@@ -88,6 +90,7 @@ def closing_of(facts: Facts, seen: Seen) -> Closing:
         cut_by_cap=facts.cut_by_cap and cap - earlier <= (facts.setup.left_cents or 0),
         later=later_comments(history, facts.brief_event),
         strangers=facts.strangers,
+        work=told(facts.setup.tree, facts.tree) if facts.setup.tree is not None else "",
         round=facts.round,
         ran_out=facts.ran_out,
     )
@@ -132,7 +135,7 @@ def _effects(
     match occasion:
         case Occasion.PASSED:
             assert ruled is not None
-            return outbox.passed(closing, ruled.report)
+            return outbox.passed(closing, _with_conflicts(facts, ruled.report))
         case Occasion.FAILED:
             assert ruled is not None
             count = fails_in(history) + 1
@@ -147,6 +150,15 @@ def _effects(
             return outbox.late(closing)
         case _:
             assert_never(occasion)
+
+
+def _with_conflicts(facts: Facts, report: Report) -> Report:
+    """What the base has moved away from under it is half done: the next worker brings them
+    together."""
+    setup = facts.setup.tree
+    if setup is None or not facts.tree.conflicts:
+        return report
+    return replace(report, complete=False, open=(to_do(setup), *report.open))
 
 
 # --- sending ---------------------------------------------------------------------------------

@@ -40,6 +40,9 @@ class NoRoom(Busy):
     code = "no_room"
 
 
+Reap = Callable[[str, Callable[[], bool]], object]
+
+
 @dataclass(slots=True)
 class Said:
     """What this process last said of its readings."""
@@ -67,6 +70,9 @@ class Admission:
     """Where programs of this machine put what is temporary."""
     emit: Emit
     said: Said = field(default_factory=Said)
+    reap: Reap | None = None
+    """Makes room on the disk, and is asked for that once before a refusal; told where the session
+    would work, and how to ask whether it is enough."""
 
     def room_for(
         self,
@@ -75,20 +81,18 @@ class Admission:
         now_ms: int,
         *,
         begun: Mapping[str, Live] | None = None,
-        reap: Callable[[], None] | None = None,
     ) -> Full | None:
         """None: it fits. Who begins at once holds the home's lock from here until its run folder
         stands, so that each counts those before it.
 
         `begun`: sessions whose process is known and whose run folder may not tell of it yet.
-        `reap` makes room on the disk, and is asked for that once before a refusal.
         """
         if not guard.on:
             return None
         before = self.reserved(guard, now_ms, one.session, begun or {})
         full = self._judged(guard, one, before)
-        if full is not None and full.cause == "disk" and reap is not None:
-            reap()
+        if full is not None and full.cause == "disk" and self.reap is not None:
+            self.reap(Path(one.folder).name, lambda: self._judged(guard, one, before) is None)
             full = self._judged(guard, one, before)
         return full
 

@@ -7,7 +7,7 @@ answer of the tracker, no broken file and no session's end ends the loop.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -36,6 +36,7 @@ from colony.core.plan import (
 from colony.core.ports import Range
 from colony.core.survey import Survey
 from colony.core.ticket import Ref
+from colony.core.trees import place_of
 from colony.errors import ColonyError, NotFound
 from colony.flow.asking import ask_about_projects
 from colony.flow.backoff import BackOff
@@ -54,7 +55,6 @@ from colony.host.chance import Chance
 from colony.host.clock import Clock
 from colony.host.control import Control
 from colony.host.notify import Notifier
-from colony.host.pauses import Pauses
 from colony.host.signals import LoopSignals
 from colony.tracker.protocol import Tracker
 
@@ -75,6 +75,8 @@ class LoopSettings:
     inbox: str
     folders: Mapping[str, str]
     """Project -> dev folder here, all links resolved."""
+    trees: Mapping[str, str] = field(default_factory=dict, kw_only=True)
+    """Project -> the folder of its trees, where its tickets have those."""
     account: AccountSettings = NO_ACCOUNT
     opening: Opening = ALWAYS
     """When sessions are started."""
@@ -296,11 +298,12 @@ class Loop:
         if braked.said:
             did.notes.append(braked.said)
         room = Room(
-            paused=_paused(bench.control.pauses()),
+            paused=bench.control.pauses().names,
             stopping=bench.signals.count > 0,
             closed_until_ms=settings.opening.closed_until_ms(bench.clock.wall_ms()),
             refused=self._backoff.refusals,
             folders=settings.folders,
+            trees=settings.trees,
             expiries=braked.expiries,
             unreadable=sessions.unread,
         )
@@ -366,7 +369,7 @@ class Loop:
         did.resumed.append(Begun(one.ref, one.session, action.ports))
 
     def _start(self, ref: Ref, ports: Range, did: Did) -> None:
-        folder = self._settings.folders.get(ref.project, "")
+        folder = place_of(ref, self._settings.folders, self._settings.trees)
         if not self._fits(did, ref, folder):
             return
         session = self._bench.chance.session_id(self._bench.clock.wall_ms())
@@ -443,8 +446,3 @@ class Loop:
 
     def _say(self, kind: str, text: str) -> None:
         self._bench.emit(Line(kind, text, ms=self._bench.clock.wall_ms()))
-
-
-def _paused(pauses: Pauses) -> frozenset[str]:
-    """As the plan has it: the empty name stands for all projects."""
-    return pauses.projects | {""} if pauses.everything else pauses.projects

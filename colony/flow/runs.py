@@ -20,7 +20,7 @@ from colony.host.ended import known_ended
 from colony.host.journal import Garbage, RunFolder, list_runs
 from colony.host.lock import is_locked, lock_file
 from colony.host.ports import busy_ports
-from colony.host.registry import Registry, folders_of
+from colony.host.registry import Registry, works_in
 
 HOME_LOCK: Final = "home.lock"
 HOME_LOCK_WAIT_S: Final = 10.0
@@ -119,10 +119,10 @@ class Taken:
 
 
 def folder_taken(registry: Registry, home: Path, runs: Path, ref: Ref) -> Taken | None:
-    """Another session works in the dev folder of this ticket's project, or another ticket's is
-    parked there. None: it is free."""
+    """Another session works where one on this ticket would, or another ticket's is parked there.
+    None: it is free."""
     project = registry.projects.get(ref.project)
-    folder = folders_of(project, home).dev if isinstance(project, Project) else None
+    folder = works_in(project, home, ref) if isinstance(project, Project) else None
     if folder is None:
         return None
     if is_locked(folder):

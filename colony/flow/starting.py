@@ -17,16 +17,17 @@ from colony.core.lines import Line
 from colony.core.ports import Range
 from colony.core.session import Facts, phase_of
 from colony.core.ticket import Ref
-from colony.errors import Busy, Refused
+from colony.errors import Busy, ColonyError, Refused
 from colony.flow import runs, work
 from colony.flow.advance import Session
 from colony.flow.bench import Bench
 from colony.flow.briefing import project_of
 from colony.flow.recent import Recent
 from colony.flow.room import Newcomer, NoRoom
-from colony.flow.wiring.sessions import Outfit, bench_of, setup_of
+from colony.flow.wiring.sessions import Outfit, bench_of, setup_of, tree_setup
 from colony.host.journal import RunFolder
 from colony.host.lock import is_locked, lock_file
+from colony.host.trees import Start
 
 LOCK_WAIT_S: Final = 0.5
 """Whoever asks whether a folder is locked holds its lock for an instant."""
@@ -162,6 +163,8 @@ def _begun(outfit: Outfit, order: Order) -> Iterator[tuple[Bench, Facts]]:
     place, settings = outfit.settings.place, outfit.settings.work
     first = _after_deaths(outfit, _facts(outfit, order, order.ports or settings.ports))
     work.rehearse(bench_of(outfit, first, RunFolder(place.runs_dir / first.session)), first)
+    # Room is asked for, and the run folder stands, before the tree is made: whoever makes room
+    # meanwhile sees for whom.
     place.home.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as held:
         with runs.home_locked(place.home):
@@ -176,7 +179,22 @@ def _begun(outfit: Outfit, order: Order) -> Iterator[tuple[Bench, Facts]]:
             held.enter_context(lock_file(folder.lock, f"run folder {facts.session}"))
             bench = bench_of(outfit, facts, folder)
             Session(bench, facts).save(facts)
+        _with_tree(outfit, facts, folder)
         yield bench, facts
+
+
+def _with_tree(outfit: Outfit, facts: Facts, folder: RunFolder) -> None:
+    """The tree is there, made where it is missing. `Refused`, `Busy`: nothing of the session is
+    left, and its ticket was not touched."""
+    tree = facts.setup.tree
+    if tree is None:
+        return
+    try:
+        start = Start(tree.branch, tree.into, tree.base)
+        outfit.trees.make(tree.name, Path(tree.repository), start)
+    except ColonyError:
+        folder.discard()
+        raise
 
 
 def _after_deaths(outfit: Outfit, facts: Facts) -> Facts:
@@ -192,13 +210,14 @@ def _facts(outfit: Outfit, order: Order, ports: Range) -> Facts:
     if not project.workers:
         raise Refused(f"project {project.name} takes no workers")
     now_ms = outfit.machine.clock.wall_ms()
+    tree = tree_setup(outfit.trees, settings, project, order.ref)
     return Facts(
         session=order.session or outfit.machine.chance.session_id(now_ms),
         ticket=order.ref,
         host=settings.place.host,
         post=order.post,
         started_ms=now_ms,
-        setup=setup_of(settings, project, ports),
+        setup=setup_of(settings, project, ports, tree),
     )
 
 

@@ -79,9 +79,17 @@ def check_box(bench: Bench, facts: Facts) -> None:
     if walls is not None:
         env = allowed(place.environ, bench.pass_env)
         agent = bench.agent_for(facts.setup.worker)
-        tried = Tried(agent, Path(facts.setup.folder), place.environ, env)
+        tried = Tried(agent, _stands_in(facts.setup), place.environ, env)
         trial = functools.partial(trial_in, walls=walls, tried=tried)
         place.boxes.try_out(place.containment, trial, place.clock)
+
+
+def _stands_in(setup: Setup) -> Path:
+    """Where the worker would be; the base in the place of a tree that is not there yet."""
+    folder = Path(setup.folder)
+    if setup.tree is not None and not folder.is_dir():
+        return Path(setup.tree.repository)
+    return folder
 
 
 def rehearse(bench: Bench, facts: Facts) -> str:

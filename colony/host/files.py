@@ -139,6 +139,21 @@ def copy_own(source: Path, name: str, to: Path, limit: int) -> str:
     return hashed.hexdigest()
 
 
+def sha256_own(folder: Path, name: str) -> str:
+    """Of a file that `read_own` would read, in hex; empty where there is none. `Unsafe`."""
+    shown = f"{folder}/{name}"
+    try:
+        with folder_at(folder) as opened, _file(opened, name, shown, own=True) as file:
+            hashed = hashlib.sha256()
+            while piece := file.read(PIECE):
+                hashed.update(piece)
+            return hashed.hexdigest()
+    except FileNotFoundError:
+        return ""
+    except (OSError, ValueError) as problem:
+        raise Unsafe(f"{shown}: {_why(problem)}") from None
+
+
 def write_private(path: Path, data: bytes) -> None:
     """Write a file of mode 0600: whole and on the disk, or not at all.
 

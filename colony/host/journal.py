@@ -21,10 +21,12 @@ from colony.host.files import (
     PRIVATE_FOLDER,
     CannotWrite,
     Unsafe,
+    copy_own,
     kind_of,
     make_own,
     read_own,
     read_own_tail,
+    sha256_own,
     sync_folder,
     write_own,
     write_problem,
@@ -111,6 +113,26 @@ class RunFolder:
         if data is not None and sha256 is not None and hashlib.sha256(data).hexdigest() != sha256:
             raise Unsafe(f"{self.path}/{name}: is not the file that {RECORD} names")
         return data
+
+    def take_in(self, source: Path, name: str, limit: int) -> str:
+        """A copy of a file of at most `limit` bytes that others wrote below `source`, in the place
+        of the file of its name; its sha256. `Unsafe`: it is no plain file of this user."""
+        new = f".{name}.new"
+        try:
+            remove_own(self.path, new)
+            sha256 = copy_own(source, name, self.path / new, limit)
+            (self.path / new).replace(self.path / name)
+            sync_folder(self.path)
+        except OSError as problem:
+            raise write_problem(problem, f"{self.path}/{name}") from None
+        return sha256
+
+    def holds(self, name: str, sha256: str) -> bool:
+        """There is a file of this name, and it is the one with this sha256."""
+        try:
+            return sha256_own(self.path, name) == sha256
+        except Unsafe:
+            return False
 
     def tail(self, name: str, limit: int) -> bytes:
         """The last `limit` bytes of a file of the session. Nothing where there is none, and of

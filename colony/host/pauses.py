@@ -33,6 +33,11 @@ class Pauses:
     def holds(self, project: str) -> bool:
         return self.everything or project in self.projects
 
+    @property
+    def names(self) -> frozenset[str]:
+        """As the plan has it: the empty name stands for all projects."""
+        return self.projects | {""} if self.everything else self.projects
+
 
 def pauses_of(home: Path) -> Pauses:
     """It makes nothing, and never fails."""

@@ -12,10 +12,16 @@ from colony.core.lines import clip
 from colony.core.project import Project, parse
 from colony.core.strict_json import WHOLE, Problems, load_json
 from colony.core.survey import ProjectTrouble
+from colony.core.ticket import Ref
+from colony.core.trees import tree_name
 from colony.errors import UsageProblem
 from colony.host.files import Unsafe, kind_of, read_text
 
 FILE_BYTES_MAX: Final = 256 * 1024
+
+
+TREES: Final = "trees"
+"""Folder of the home: the trees of its tickets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +101,12 @@ def folders_of(project: Project, home: Path) -> Folders:
         code=absolute(project.code),
         live=absolute(project.live_folder),
     )
+
+
+def works_in(project: Project, home: Path, ref: Ref) -> Path | None:
+    """Where a session on this ticket works: a tree of its own, or the dev folder."""
+    dev = folders_of(project, home).dev
+    return home / TREES / tree_name(ref) if project.worktrees and dev is not None else dev
 
 
 def is_on(project: Project, host: str) -> bool:

@@ -19,12 +19,14 @@ from typing import Final
 from colony.core.lines import Json
 from colony.core.strict_json import Problems, load_json
 from colony.core.trees import OURS, TreeSeen, kept_because, ref_of
-from colony.errors import Busy, ColonyError, Refused
-from colony.host.bundles import unpack
+from colony.errors import ColonyError, Refused
+from colony.host import merging
+from colony.host.bundles import take_branch, unpack
 from colony.host.clock import Clock
 from colony.host.files import make_folder, read_own, write_own, write_problem
 from colony.host.git import LONG_S, Git
-from colony.host.lock import Lock, lock_file, lock_folder
+from colony.host.lock import Lock, is_locked, lock_file, lock_folder
+from colony.host.merging import Conflicts, Planned
 from colony.host.removal import remove_own
 from colony.host.repository import NONE, Repository, View, borrowed_line, shallow_of
 from colony.host.tree_refs import (
@@ -186,6 +188,10 @@ class Trees:
         except OSError as problem:
             raise Refused(f"{self.folder}: cannot be listed: {problem.strerror}") from None
 
+    def oldest_first(self) -> tuple[str, ...]:
+        """As `names`: the one that was used longest ago comes first."""
+        return tuple(sorted(self.names(), key=lambda name: (self._used_ms(name), name)))
+
     def look(self, name: str, saved: Saved = NO_BUNDLES) -> TreeSeen:
         """What is known of a tree without opening its git folder as git would."""
         path = self.path(name)
@@ -233,12 +239,8 @@ class Trees:
         return bool(over.run("status", *words, "--no-renames", timeout_s=LONG_S))
 
     def _held(self, path: Path) -> str:
-        try:
-            lock_folder(path, "tree").release()
-        except Busy:
+        if is_locked(path):
             return "a session works in it"
-        except Refused as problem:
-            return problem.line
         return held_by_git(path / ".git")
 
     def _used_ms(self, name: str) -> int:
@@ -277,6 +279,30 @@ class Trees:
             return
         for name in left:
             remove_own(self.folder, name)
+
+    # --- branches of the base ----------------------------------------------------------------
+
+    def take(self, repository: Path, bundle: Path, branch: str, note: str) -> str:
+        """`bundles.take_branch`, one at a time."""
+        base = self._repository(repository)
+        with self._locked(base.shared):
+            return take_branch(base, bundle, branch, note)
+
+    def plan(self, repository: Path, into: str, tip: str, message: str) -> Planned | Conflicts:
+        """`merging.plan`, one at a time."""
+        base = self._repository(repository)
+        with self._locked(base.shared):
+            return merging.plan(base, into, tip, message)
+
+    def move(self, repository: Path, into: str, planned: Planned, note: str) -> str:
+        """`merging.move`, one at a time."""
+        base = self._repository(repository)
+        with self._locked(base.shared):
+            return merging.move(base, into, planned, note)
+
+    def went_on(self, repository: Path, into: str, old: str) -> bool:
+        """The branch is there, and leads to another commit than `old`."""
+        return self._repository(repository).branch(into) not in (None, old)
 
     # --- a repository ------------------------------------------------------------------------
 

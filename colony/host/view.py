@@ -168,6 +168,13 @@ def _dotenv(folder: Path, depth: int) -> Iterator[Covered]:
             yield from _dotenv(Path(entry.path), depth - 1)
 
 
+def emptied_in(folder: Path) -> tuple[str, ...]:
+    """Files of this folder, relative to it, that a box shows as empty and that are not."""
+    top = folder.resolve()
+    found = (Path(each.path) for each in _dotenv(top, DOTENV_DEPTH))
+    return tuple(sorted({str(path.relative_to(top)) for path in found if path.stat().st_size}))
+
+
 def is_dotenv(name: str) -> bool:
     return name.startswith(".env") and not name.endswith((".example", ".sample", ".template"))
 

@@ -6,7 +6,7 @@ The machine is a gauge by hand, run folders and locks are real.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +26,7 @@ from colony.core.session import Facts, Outcome, Setup
 from colony.core.ticket import Ref
 from colony.flow.backoff import BackOff
 from colony.flow.closing import closing_of
-from colony.flow.room import Admission, Door, Newcomer
+from colony.flow.room import Admission, Door, Newcomer, Reap
 from colony.flow.runs import home_locked
 from colony.flow.supervise import Gone, Member
 from colony.host.journal import RunFolder
@@ -70,8 +70,9 @@ class House:
     def reserved(self, now_ms: int = BEGUN_MS, but: str = "") -> Reserved:
         return self.admission.reserved(ON, now_ms, but)
 
-    def full(self, **more: Any) -> Full | None:
-        return self.admission.room_for(ON, ONE, BEGUN_MS, **more)
+    def full(self, reap: Reap | None = None, **more: Any) -> Full | None:
+        admission = replace(self.admission, reap=reap)
+        return admission.room_for(ON, ONE, BEGUN_MS, **more)
 
 
 @pytest.fixture
@@ -157,9 +158,11 @@ def test_a_burst_of_forty_starts_what_fits_and_no_more(house: House) -> None:
 def test_the_disk_is_reaped_once_before_a_refusal(house: House) -> None:
     reaped: list[str] = []
 
-    def reap() -> None:
+    def reap(_: str, enough: Callable[[], bool]) -> None:
         reaped.append("once")
+        assert not enough()
         house.gauge.reading = machine(24, 1, free=90, total=100)
+        assert enough()
 
     house.gauge.reading = machine(24, 1, free=5, total=100)
     full = house.full()
@@ -172,7 +175,7 @@ def test_the_disk_is_reaped_once_before_a_refusal(house: House) -> None:
     assert house.full(reap=reap) is not None
     assert reaped == ["once"], "memory is not freed by it"
     house.gauge.reading = machine(24, 1, free=5, total=100)
-    assert house.full(reap=lambda: reaped.append("no use")) is not None
+    assert house.full(reap=lambda *_: reaped.append("no use")) is not None
     assert reaped == ["once", "no use"]
 
 

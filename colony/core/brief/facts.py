@@ -27,6 +27,10 @@ class Places:
     live: str = ""
     ports: str = ""
     """The session's own range, `8700-8709`."""
+    branch: str = ""
+    """Of the tree of its own in which it works; empty: it works in the project's own folder."""
+    into: str = ""
+    """The branch of the project from which that one was cut."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -169,6 +169,8 @@ def _where(facts: BriefFacts, _room: int) -> Part:
             "deploy": clean(project.deploy).text.strip(),
             "note": clean(project.note).text.strip(),
             "ports": places.ports,
+            "branch": code(places.branch) if places.branch else "",
+            "into": code(places.into) if places.into else "",
         },
     )
 

@@ -12,6 +12,7 @@ from colony.core.guard import Guard
 from colony.core.lines import clip
 from colony.core.ports import Range, free_ranges, show_range
 from colony.core.ticket import Ref
+from colony.core.trees import Stays, TreeSeen
 
 OLDEST_PYTHON: Final = (3, 11)
 SESSION_BYTES: Final = 2048 * 1_000_000
@@ -122,6 +123,20 @@ def judge_runs(unreadable: Sequence[str], left: Sequence[Left]) -> tuple[Diagnos
         for one in left
     ]
     return tuple(found) or (ok("runs", "no session was left unfinished"),)
+
+
+def judge_trees(
+    stays: Sequence[Stays], go: Sequence[TreeSeen], unreadable: str = ""
+) -> tuple[Diagnosis, ...]:
+    """Trees that nothing but a person can free are said one by one, with the reason."""
+    if unreadable:
+        return (warn("trees", unreadable, "make it readable"),)
+    if not stays:
+        free = f"{len(go)} may be removed to make room" if go else "there are none"
+        return (ok("trees", free),)
+    counted = f"{len(stays)} kept, {len(go)} may be removed to make room"
+    told = [ok("trees", f"{each.name} stays: {clip(each.why, 200)}") for each in stays]
+    return (ok("trees", counted), *told)
 
 
 def _named(ports: Sequence[int]) -> str:

@@ -16,6 +16,7 @@ from colony.core.outbox import Effect
 from colony.core.texts.lease import ParkReason
 from colony.core.texts.memory import ran_out
 from colony.core.ticket import Ref
+from colony.core.tree_facts import NOTHING_YET, TreeFacts, TreeSetup
 from colony.core.turn import Reading, Usage
 
 VERSION: Final = 1
@@ -116,6 +117,8 @@ class Setup:
     """Processes and threads that it may have where a control group counts them; 0: no limit."""
     starved: int = 0
     """Earlier attempts at the ticket that ran out of memory: this one asks for more."""
+    tree: TreeSetup | None = None
+    """None: it works in the dev folder itself."""
 
     @property
     def memory_expected(self) -> int:
@@ -325,6 +328,7 @@ class Facts:
     outbox: tuple[Effect, ...] = ()
     outcome: Outcome | None = None
     ended_ms: int | None = None
+    tree: TreeFacts = NOTHING_YET
 
     @property
     def parked(self) -> ParkFacts | None:

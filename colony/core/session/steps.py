@@ -83,6 +83,24 @@ class Resume:
 
 
 @dataclass(frozen=True, slots=True)
+class MakeReady:
+    """Make the session's tree ready for the worker."""
+
+
+@dataclass(frozen=True, slots=True)
+class SaveWork:
+    """Commit what the worker left in its tree, and bring the branch out of it."""
+
+    after: int
+    """Number of the worker's last part."""
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """Bring the branch into the base: compute it, or do what was computed."""
+
+
+@dataclass(frozen=True, slots=True)
 class Validate:
     """Read a part's answer: a report, or a verdict."""
 
@@ -121,8 +139,11 @@ class End:
 Step = (
     Take
     | Settle
+    | MakeReady
     | RunPart
+    | SaveWork
     | Validate
+    | Merge
     | Park
     | TellPark
     | Parked
@@ -150,10 +171,27 @@ def next_step(facts: Facts, now_ms: int) -> Step:
     if held is not None:
         return held
     if facts.report is None or not facts.report.valid:
-        return _work(facts)
+        return _in_tree(facts, _work(facts))
     if facts.lost == "taken":
         return Compose(Occasion.LATE) if facts.post else End(Outcome.LATE)
     return _judge(facts, now_ms)
+
+
+def _in_tree(facts: Facts, step: Step) -> Step:
+    """Before each part of the worker its tree is made ready: what ran there may have died."""
+    tree = facts.setup.tree
+    if tree is None or not isinstance(step, RunPart) or facts.tree.ready_for == len(facts.parts):
+        return step
+    return MakeReady()
+
+
+def _may_merge(facts: Facts) -> bool:
+    """What passed its check goes into the base; what is half done waits for the rest of it."""
+    setup, tree = facts.setup.tree, facts.tree
+    if setup is None or setup.merge != "pass" or not tree.tip or tree.merged:
+        return False
+    complete = facts.report is not None and facts.report.complete
+    return complete and not tree.not_saved and facts.lost is None
 
 
 def _held(facts: Facts, now_ms: int) -> Step | None:
@@ -265,7 +303,11 @@ def _judge(facts: Facts, now_ms: int) -> Step:
     if facts.verdict is not None and facts.verdict.valid:
         if not facts.post:
             return Rest(judged=True)
+        if facts.verdict.passed and _may_merge(facts):
+            return Merge()
         return Compose(Occasion.PASSED if facts.verdict.passed else Occasion.FAILED)
+    if facts.setup.tree is not None and facts.tree.saved_after < facts.worked[-1].number:
+        return SaveWork(facts.worked[-1].number)
     checks = [
         part for part in facts.parts if part.kind == "check" and part.number > facts.checks_from
     ]
@@ -324,7 +366,8 @@ def outcome_of(facts: Facts) -> Outcome:
         case Occasion.FAILED:
             return Outcome.QUESTION if _asks(facts) else Outcome.SENT_BACK
         case _:
-            if facts.report is not None and not facts.report.complete:
+            half = facts.report is not None and not facts.report.complete
+            if half or facts.tree.conflicts:
                 return Outcome.HALF_DONE
             return Outcome.POSTED if moves and moves[-1].state == "review" else Outcome.READY
 

@@ -18,11 +18,14 @@ from colony.core.doctor.machine import (
     judge_ports,
     judge_room,
     judge_runs,
+    judge_trees,
 )
 from colony.core.guard import Guard
 from colony.core.lines import clip
 from colony.core.ports import Range
 from colony.core.session import phase_of
+from colony.errors import ColonyError
+from colony.flow.reaping import Reaper
 from colony.flow.room import Admission
 from colony.flow.runs import left_behind, taken_ports, unreadable
 from colony.host.box import Namespaces, Subreaper, detect
@@ -63,6 +66,15 @@ def look_at_room(admission: Admission, guard: Guard, clock: Clock) -> tuple[Diag
 def look_at_runs(runs: Path, host: str) -> tuple[Diagnosis, ...]:
     left = [Left(each.session, each.ticket, phase_of(each)) for each in left_behind(runs, host)]
     return judge_runs([each.reason for each in unreadable(runs)], left)
+
+
+def look_at_trees(reaper: Reaper) -> tuple[Diagnosis, ...]:
+    """Which of them would stay where the disk is full, and why."""
+    try:
+        stays, go = reaper.stays()
+    except ColonyError as error:
+        return judge_trees((), (), error.line)
+    return judge_trees(stays, go)
 
 
 def look_at_git(environ: Mapping[str, str], clock: Clock) -> tuple[Diagnosis, ...]:

@@ -31,13 +31,15 @@ from colony.flow.wiring.sessions import (
     forms_of,
     setup_of,
     sources_of,
+    tree_setup,
+    trees_of,
     version_asker,
 )
 from colony.flow.wiring.walls import try_box
 from colony.flow.work import check_agent
 from colony.host.clock import SystemClock
 from colony.host.pauses import pauses_of
-from colony.host.registry import folders_of
+from colony.host.registry import works_in
 from colony.tracker.reads import Reads
 
 TOLD: Final = frozenset({"no file", "no concept", "broken", "no workers", "host", "folder"})
@@ -188,7 +190,9 @@ def _agents(asked: Asked) -> Iterator[Reason]:
 
 def _setup(asked: Asked) -> None:
     project = project_of(asked.view.registry, asked.ref.project)
-    setup_of(asked.settings, project, asked.settings.work.ports)
+    settings = asked.settings
+    tree = tree_setup(trees_of(settings, asked.environ), settings, project, asked.ref)
+    setup_of(settings, project, settings.work.ports, tree)
 
 
 def _secrets(asked: Asked, project: Project) -> None:
@@ -219,7 +223,7 @@ def _room(asked: Asked) -> Reason:
 
 def _fits(asked: Asked) -> None:
     settings, project = asked.settings, project_of(asked.view.registry, asked.ref.project)
-    folder = folders_of(project, settings.place.home).dev
+    folder = works_in(project, settings.place.home, asked.ref)
     one = Newcomer(str(folder) if folder is not None else "", settings.guard.session_memory)
     admission = admission_of(settings, asked.environ, lambda _: None)
     full = admission.room_for(settings.guard, one, SystemClock().wall_ms())

@@ -29,6 +29,7 @@ from colony.flow.doctor.machine import (
     look_at_room,
     look_at_runs,
     look_at_sandbox,
+    look_at_trees,
 )
 from colony.flow.doctor.projects import look_at_projects
 from colony.flow.doctor.tracker import (
@@ -40,11 +41,12 @@ from colony.flow.doctor.tracker import (
     look_inside,
     look_over_http,
 )
+from colony.flow.reaping import Reaper
 from colony.flow.wiring.agents import agent_for
 from colony.flow.wiring.credentials import secrets_of
 from colony.flow.wiring.loop import command_of
 from colony.flow.wiring.runners import runner_of
-from colony.flow.wiring.sessions import admission_of
+from colony.flow.wiring.sessions import admission_of, trees_of
 from colony.host.box import search_path
 from colony.host.clock import SystemClock
 from colony.host.registry import Registry, read_registry
@@ -83,6 +85,7 @@ def checks_of(settings: Settings, environ: Mapping[str, str], ways: Ways) -> tup
     place, work, clock = settings.place, settings.work, SystemClock()
     pool = work.port_pool
     admission = admission_of(settings, environ, lambda _: None)
+    reaper = Reaper(trees_of(settings, environ), place.runs_dir, lambda _: None)
     return (
         Check("time zone", lambda: (ok("time zone", settings.tracker.tz),)),
         Check("projects", lambda: _projects(settings)),
@@ -93,6 +96,7 @@ def checks_of(settings: Settings, environ: Mapping[str, str], ways: Ways) -> tup
         Check("ports", lambda: look_at_ports(place.runs_dir, pool, work.ports_per_session)),
         Check("room", lambda: look_at_room(admission, settings.guard, clock)),
         Check("runs", lambda: look_at_runs(place.runs_dir, place.host)),
+        Check("trees", lambda: look_at_trees(reaper)),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -18,18 +19,19 @@ from colony.core.settings import BY_NAME
 from colony.flow.bench import Emit
 from colony.flow.host_news import HostNews, Teller
 from colony.flow.observe import Viewpoint
+from colony.flow.reaping import Reaper
 from colony.flow.room import Admission
 from colony.flow.run import LoopBench, LoopSettings
 from colony.flow.supervise import Command
 from colony.flow.wiring.account import account_settings
 from colony.flow.wiring.hours import opening_of
-from colony.flow.wiring.sessions import admission_of
+from colony.flow.wiring.sessions import admission_of, trees_of
 from colony.host.chance import SystemChance
 from colony.host.clock import SystemClock
 from colony.host.control import Control
 from colony.host.notify import notifier_of
 from colony.host.ports import busy_ports
-from colony.host.registry import folders_of, is_on
+from colony.host.registry import TREES, folders_of, is_on
 from colony.host.signals import LoopSignals
 from colony.host.threads import SYSTEM
 from colony.tracker.protocol import Tracker
@@ -48,7 +50,8 @@ def loop_bench(
     emit: Emit,
     read_again: Callable[[], LoopSettings],
 ) -> LoopBench:
-    admission = admission_of(settings, environ, emit)
+    reaper = Reaper(trees_of(settings, environ), settings.place.runs_dir, emit)
+    admission = replace(admission_of(settings, environ, emit), reap=reaper.reap)
     return LoopBench(
         tracker=tracker,
         runs=settings.place.runs_dir,
@@ -80,6 +83,7 @@ def loop_settings(settings: Settings, view: Viewpoint, environ: Mapping[str, str
         view=view,
         inbox=settings.tracker.inbox_project,
         folders=_folders(view, settings.place.home),
+        trees=_trees(view, settings.place.home),
         account=account_settings(settings, view.registry, environ),
         opening=opening_of(settings),
         guard=settings.guard,
@@ -98,6 +102,15 @@ def command_of(settings: Settings, environ: Mapping[str, str], flags: Mapping[st
 
 def busy_ranges(plan: PlanSettings) -> tuple[Range, ...]:
     return tuple((port, port) for port in busy_ports(plan.pool))
+
+
+def _trees(view: Viewpoint, home: Path) -> dict[str, str]:
+    at = os.path.realpath(home / TREES)
+    return {
+        name: at
+        for name, project in view.registry.projects.items()
+        if isinstance(project, Project) and project.worktrees
+    }
 
 
 def _folders(view: Viewpoint, home: Path) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Final, Literal
@@ -18,6 +18,9 @@ from colony.core.project import Project
 from colony.core.schema import compiled
 from colony.core.session import Facts, Runner, Setup
 from colony.core.strict_json import Problems, load_json
+from colony.core.ticket import Ref
+from colony.core.tree_facts import TreeSetup
+from colony.core.trees import branch_of, tree_name
 from colony.errors import Refused, UsageProblem
 from colony.flow.bench import Bench, Emit, Schema, VersionProblem
 from colony.flow.briefing import Sources
@@ -26,6 +29,7 @@ from colony.flow.machine import Machine
 from colony.flow.observe import Viewpoint
 from colony.flow.part import Place
 from colony.flow.previous import Told, nothing_told, told_to
+from colony.flow.reaping import Reaper
 from colony.flow.render import Templates
 from colony.flow.room import Admission
 from colony.flow.wiring import agents
@@ -41,8 +45,9 @@ from colony.host.control import Control
 from colony.host.files import read_text
 from colony.host.gauge import Gauge
 from colony.host.journal import RunFolder
-from colony.host.registry import Registry, folders_of, is_on
+from colony.host.registry import TREES, Registry, folders_of, is_on
 from colony.host.signals import StopSignals
+from colony.host.trees import Trees
 from colony.tracker.protocol import Tracker
 from colony.tracker.reads import Reads
 
@@ -79,7 +84,13 @@ class Outfit:
 
     def admission(self, emit: Emit) -> Admission:
         """Who is asked before a session begins here; `emit` is told what was read."""
-        return admission_of(self.settings, self.environ, emit, self.machine.gauge)
+        reap = Reaper(self.trees, self.settings.place.runs_dir, self.emit).reap
+        asked = admission_of(self.settings, self.environ, emit, self.machine.gauge)
+        return replace(asked, reap=reap)
+
+    @property
+    def trees(self) -> Trees:
+        return trees_of(self.settings, self.environ, self.machine)
 
 
 def admission_of(
@@ -126,7 +137,34 @@ def schema(settings: Settings, name: Literal["report", "verdict"]) -> Schema:
     return Schema(value, compiled(value, str(path)))
 
 
-def setup_of(settings: Settings, project: Project, ports: Range) -> Setup:
+def trees_of(
+    settings: Settings, environ: Mapping[str, str], machine: Machine | None = None
+) -> Trees:
+    """The trees of this home."""
+    machine = machine or Machine()
+    return machine.trees(settings.place.home / TREES, machine.clock, search_path(environ))
+
+
+def tree_setup(trees: Trees, settings: Settings, project: Project, ref: Ref) -> TreeSetup | None:
+    """The tree that a session on this ticket gets; nothing is made. `Refused`: it cannot be had."""
+    dev = folders_of(project, settings.place.home).dev
+    if not project.worktrees or dev is None or not is_on(project, settings.place.host):
+        return None
+    start = trees.start(dev, branch_of(ref), project.base)
+    return TreeSetup(
+        name=tree_name(ref),
+        repository=str(dev),
+        branch=start.branch,
+        into=start.into,
+        base=start.base,
+        merge=project.merge,
+        commands=project.setup,
+    )
+
+
+def setup_of(
+    settings: Settings, project: Project, ports: Range, tree: TreeSetup | None = None
+) -> Setup:
     """How a session of this project runs. `Refused`: not here."""
     folders = folders_of(project, settings.place.home)
     if folders.dev is None:
@@ -139,7 +177,8 @@ def setup_of(settings: Settings, project: Project, ports: Range) -> Setup:
     return Setup(
         worker=worker,
         controller=controller,
-        folder=str(folders.dev),
+        folder=str(settings.place.home / TREES / tree.name if tree else folders.dev),
+        tree=tree,
         ports=ports,
         live=project.live_url,
         project_settings=project.project_settings,
@@ -224,5 +263,6 @@ def bench_of(outfit: Outfit, facts: Facts, folder: RunFolder) -> Bench:
         doing=outfit.doing,
         walls=walls_of(settings, registry, project, outfit.environ),
         orders=Control(settings.place.home),
+        trees=trees_of(settings, outfit.environ, machine),
         offset_minutes=offset_in(settings.tracker.tz),
     )

@@ -19,6 +19,7 @@ from colony.host.box import Namespaces, box_options, detect, is_hardened, sealed
 from colony.host.boxes import SYSTEM
 from colony.host.clock import SystemClock
 from colony.host.registry import Registry, folders_of, is_on
+from colony.host.repository import objects_of
 from colony.host.view import mounts_for
 
 OF_HOME: Final = ("runs", "logs", "control", "briefs", "librarian", "status", "trees", ".env")
@@ -33,7 +34,9 @@ def walls_of(
     if not settings.work.sandbox:
         return None
     folders = folders_of(project, settings.place.home)
+    borrowed = objects_of(folders.dev) if project.worktrees and folders.dev is not None else ()
     read = [
+        *borrowed,
         *(path for path in (folders.concept, folders.code) if path is not None),
         *_depended_on(settings, registry, project),
         *settings.work.sandbox_ro,
