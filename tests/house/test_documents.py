@@ -76,6 +76,19 @@ def test_every_link_of_the_documents_leads_somewhere() -> None:
                 assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
+def test_every_test_that_the_page_of_faults_names_is_there() -> None:
+    page = (ROOT / "docs" / "faults.md").read_text(encoding="utf-8")
+    named = re.findall(r"`(tests/[a-z_/0-9]+\.py)(?:::(\w+))?`", page)
+    assert len(named) > 50
+    for file, test in named:
+        assert (ROOT / file).exists(), file
+        assert f"def {test + '(' if test else 'test_'}" in (ROOT / file).read_text(
+            encoding="utf-8"
+        ), test
+    numbers = set(re.findall(r"^\| ([TF][0-9]+) \|", page, re.MULTILINE))
+    assert numbers == {f"T{n}" for n in range(1, 23)} | {f"F{n}" for n in range(55, 81)}
+
+
 def test_the_changelog_knows_this_version() -> None:
     assert f"## {colony.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
